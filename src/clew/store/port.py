@@ -1,0 +1,187 @@
+"""What a store of transcripts promises, in words and types. It keeps and hands out; it never decides.
+
+Laws, which `clew.testing.StoreContract` checks over every adapter:
+
+1. **Durable.** When `append` or `commit` has returned, its entries survive a killed process and a lost power supply.
+2. **Whole.** A call stores all of its entries or none; a reader never sees half of a call.
+3. **Append-only.** Nothing but `delete` takes an entry away, and nothing changes one.
+4. **In order.** `seq` grows with every entry of a session, and a parent's `seq` is smaller than its child's.
+5. **Compare-and-swap.** `commit` succeeds only if `generation` is still the session's; then it grows by one.
+   `append` never changes the generation: messages that arrive during a compaction stay after its boundary.
+6. **The window is read, not the history.** What `window` costs depends on what it returns, not on the session's age.
+7. **Shared.** Two processes may use one store at once; one of them waits for the other, bounded, then StoreBusy.
+8. **Honest.** A torn, foreign or newer file raises DamagedStore, ForeignStore or NewerSchema and is left untouched.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, Self
+
+import msgspec
+
+from clew.transcript import Body, Entry
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """An entry about to be stored."""
+
+    id: str
+    at: int
+    """Milliseconds since 1970-01-01 UTC."""
+    body: Body
+    tokens: int = 0
+    """The estimated size in a view, in tokens."""
+    parent: str | msgspec.UnsetType | None = msgspec.UNSET
+    """Its parent; unset means the session's leaf at the moment it is stored (or the draft before it)."""
+    leaf: bool = True
+    """Whether the session goes on from this entry. False for a side branch."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A stored entry."""
+
+    seq: int
+    """Its place in the session, counted from 1."""
+    entry: Entry
+    tokens: int
+    """The estimated size in a view, in tokens."""
+    size: int
+    """The stored size, in bytes."""
+
+
+class SessionRow(msgspec.Struct, frozen=True):
+    """What is known of a session without reading its entries."""
+
+    key: str
+    created: int
+    updated: int
+    """Milliseconds since 1970-01-01 UTC."""
+    leaf: str | None
+    generation: int
+    """Grows with every compaction, reset and undo."""
+    boundary: str | None
+    """The compaction or reset its view starts from."""
+    start: int
+    """The `seq` of the first entry that `window` returns (1 while there is no boundary)."""
+    entries: int
+    compactions: int
+    """Compactions that stand: those taken back do not count."""
+    window_tokens: int
+    """The sum of `tokens` from `start` on."""
+    window_bytes: int
+    """The sum of `size` from `start` on."""
+    meta: dict[str, Any] = {}
+    """Small facts: title, model, working directory, where it was imported from."""
+
+
+class Slice(msgspec.Struct, frozen=True):
+    """A session's active window."""
+
+    session: SessionRow
+    boundary: Record | None
+    """The compaction or reset the window starts from; it may lie before or after the first of `records`."""
+    records: tuple[Record, ...]
+    """The active branch from the first kept entry to the leaf, oldest first, boundary included where it lies in it."""
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries alone."""
+        return tuple(record.entry for record in self.records)
+
+
+class Event(msgspec.Struct, frozen=True):
+    """Something that happened to a session, for logs and pages."""
+
+    seq: int
+    key: str
+    at: int
+    kind: str
+    """Such as `created`, `imported`, `compaction`, `reset`, `undo`, `pin`."""
+    data: dict[str, Any] = {}
+
+
+class Store(Protocol):
+    """Where transcripts are kept. Methods block; they may be called from any thread."""
+
+    def create(self, key: str, *, at: int, meta: dict[str, Any] | None = None) -> SessionRow:
+        """A new, empty session. Raises SessionExists."""
+        ...
+
+    def session(self, key: str) -> SessionRow:
+        """One session's row. Raises UnknownSession."""
+        ...
+
+    def sessions(
+        self, *, prefix: str = "", active_since: int | None = None, limit: int | None = None
+    ) -> list[SessionRow]:
+        """The sessions whose key starts with `prefix`, the most recently used first."""
+        ...
+
+    def append(self, key: str, drafts: Sequence[Draft]) -> list[Record]:
+        """Store entries at the end of a session. Raises UnknownSession, and BadInput for an id that is taken."""
+        ...
+
+    def commit(
+        self,
+        key: str,
+        draft: Draft,
+        *,
+        generation: int,
+        boundary: str | None,
+        start: str | None,
+        event: str,
+        data: dict[str, Any],
+    ) -> Record:
+        """Store one entry that moves the window, with its event, in one transaction.
+
+        `boundary` is the id of the compaction or reset that the view starts from afterwards (the draft's own id, or an
+        older one, or None for none); `start` the id of the first entry of the window, or None for the boundary itself
+        (or the session's first entry, where there is no boundary).
+        Raises Conflict if the session's generation is no longer `generation`; then nothing is stored.
+        """
+        ...
+
+    def describe(self, key: str, meta: dict[str, Any]) -> None:
+        """Add to a session's small facts; None as a value takes one away. Raises UnknownSession."""
+        ...
+
+    def window(self, key: str) -> Slice:
+        """A session's active window. Raises UnknownSession."""
+        ...
+
+    def entries(self, key: str, *, after: int = 0, limit: int | None = None) -> Iterator[Record]:
+        """The whole history in order of `seq`, side branches included, read in pages. Raises UnknownSession."""
+        ...
+
+    def entry(self, key: str, name: str) -> Record:
+        """One entry by its id or the start of it. Raises UnknownEntry, AmbiguousName."""
+        ...
+
+    def entry_many(self, key: str, ids: Sequence[str]) -> dict[str, Record]:
+        """The entries with these ids, in one look; ids that are not there are left out."""
+        ...
+
+    def compactions(self, key: str) -> list[Record]:
+        """The compactions of a session, oldest first, those taken back included. Raises UnknownSession."""
+        ...
+
+    def find_compaction(self, name: str) -> tuple[str, Record]:
+        """A compaction of any session by its id or the start of it, with the session's key.
+
+        Raises UnknownEntry, AmbiguousName.
+        """
+        ...
+
+    def events(self, key: str | None = None, *, after: int = 0, limit: int | None = None) -> list[Event]:
+        """What happened, oldest first: to one session, or to all."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Remove a session and all of its entries for good. Raises UnknownSession."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file or the connection. Twice does no harm."""
+        ...
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exc: object) -> None: ...
