@@ -7,7 +7,7 @@ import msgspec
 from clew.transcript.message import Message, Value
 
 Trigger = Literal["manual", "budget", "overflow", "bytes", "timeout", "switch"]
-"""Why a compaction ran: asked for; above the threshold; the provider refused; too many bytes; timed out; model switch."""
+"""Why a compaction ran: asked for; over the threshold; provider refused; too many bytes; timed out; model switch."""
 
 
 class Finding(Value, frozen=True):
