@@ -31,7 +31,9 @@ class Draft(msgspec.Struct, frozen=True):
     tokens: int = 0
     """The estimated size in a view, in tokens."""
     parent: str | msgspec.UnsetType | None = msgspec.UNSET
-    """Its parent; unset means the session's leaf at the moment it is stored (or the draft before it)."""
+    """Its parent, stored already or earlier in the same call; None for a root. Unset means the session's leaf at the
+    moment it is stored, drafts before it in the same call included; on a side branch, the draft before it in the call.
+    """
     leaf: bool = True
     """Whether the session goes on from this entry. False for a side branch."""
 
@@ -103,7 +105,7 @@ class Store(Protocol):
     """Where transcripts are kept. Methods block; they may be called from any thread."""
 
     def create(self, key: str, *, at: int, meta: dict[str, Any] | None = None) -> SessionRow:
-        """A new, empty session. Raises SessionExists."""
+        """A new, empty session, with its first event, `created`. Raises SessionExists, and BadInput for a bad key."""
         ...
 
     def session(self, key: str) -> SessionRow:
@@ -117,7 +119,11 @@ class Store(Protocol):
         ...
 
     def append(self, key: str, drafts: Sequence[Draft]) -> list[Record]:
-        """Store entries at the end of a session. Raises UnknownSession, and BadInput for an id that is taken."""
+        """Store entries at the end of a session and return them as a reader will see them. None at all is fine.
+
+        Raises UnknownSession, and BadInput for an id that is taken, a parent that is not stored, or a body that could
+        not be read back; then nothing is stored.
+        """
         ...
 
     def commit(
@@ -136,7 +142,8 @@ class Store(Protocol):
         `boundary` is the id of the compaction or reset that the view starts from afterwards (the draft's own id, or an
         older one, or None for none); `start` the id of the first entry of the window, or None for the boundary itself
         (or the session's first entry, where there is no boundary).
-        Raises Conflict if the session's generation is no longer `generation`; then nothing is stored.
+        Raises Conflict if the session's generation is no longer `generation`, UnknownSession, and BadInput as `append`
+        does and for a boundary or start that is not stored; then nothing is stored.
         """
         ...
 
@@ -145,15 +152,21 @@ class Store(Protocol):
         ...
 
     def window(self, key: str) -> Slice:
-        """A session's active window. Raises UnknownSession."""
+        """A session's active window, all of it from one moment. Raises UnknownSession."""
         ...
 
     def entries(self, key: str, *, after: int = 0, limit: int | None = None) -> Iterator[Record]:
-        """The whole history in order of `seq`, side branches included, read in pages. Raises UnknownSession."""
+        """The whole history in order of `seq`, side branches included, read in pages.
+
+        What is stored meanwhile may be among it. Raises UnknownSession, also halfway if the session is deleted.
+        """
         ...
 
     def entry(self, key: str, name: str) -> Record:
-        """One entry by its id or the start of it. Raises UnknownEntry, AmbiguousName."""
+        """One entry by its id or the start of it; a whole id goes before the start of longer ones.
+
+        Raises UnknownSession, UnknownEntry, AmbiguousName.
+        """
         ...
 
     def entry_many(self, key: str, ids: Sequence[str]) -> dict[str, Record]:
@@ -176,11 +189,11 @@ class Store(Protocol):
         ...
 
     def delete(self, key: str) -> None:
-        """Remove a session and all of its entries for good. Raises UnknownSession."""
+        """Remove a session, all of its entries and its events for good. Raises UnknownSession."""
         ...
 
     def close(self) -> None:
-        """Let go of the file or the connection. Twice does no harm."""
+        """Let go of the file or the connection. Twice does no harm; any other call afterwards raises StoreError."""
         ...
 
     def __enter__(self) -> Self: ...

@@ -115,6 +115,8 @@ class Compaction(Value, frozen=True, tag="compaction"):
     """The compaction whose brief this one took in."""
     lost: tuple[str, ...] = ()
     """Identifiers of the old view that are in neither the brief nor the kept tail, most used first, bounded."""
+    lost_total: int = 0
+    """How many such identifiers there are."""
     covered: int = 0
     """How many entries the brief stands for in this round."""
     duration_ms: int | None = None

@@ -1,0 +1,5 @@
+"""`python -m clew` is the `clew` command."""
+
+from clew.cli import main
+
+main()

@@ -1,0 +1,242 @@
+"""The composition root: settings, a store, models and sessions put together. The one module that knows every class."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+import pluggy
+import structlog
+
+from clew import plugins
+from clew.clock import NewId, Now, new_id, now_ms
+from clew.compact.brief import Style, focus_of, instructions
+from clew.compact.cut import Cut
+from clew.compact.serialize import pieces
+from clew.config import Config, data_dir, load
+from clew.errors import BadInput, BadSettings, UnknownEntry
+from clew.models.drive import Progress
+from clew.models.port import Limits, Model
+from clew.models.providers import build
+from clew.prompt.report import Report
+from clew.runtime.arrival import UNFINISHED, settle, with_ledgers, with_sizes
+from clew.runtime.compaction import Order, Outcome, compact, cut_for, logged, sizes_in
+from clew.runtime.session import Session, Wound
+from clew.store import archive
+from clew.store.archive import Imported
+from clew.store.port import SessionRow, Store
+from clew.store.sqlite import SqliteStore
+from clew.tokens import estimate
+from clew.transcript import view
+
+log = structlog.get_logger("clew")
+
+STORE_FILE = "clew.sqlite"
+
+
+class Arrival(msgspec.Struct, frozen=True):
+    """A conversation brought into the store."""
+
+    key: str
+    imported: Imported
+    tokens: int
+    """The estimated size of all of it."""
+    again: bool = False
+    """True where the same file was there already: nothing was stored twice."""
+
+
+class Clew:
+    """All of Clew over one store. Use it as a context manager; it closes what it opened."""
+
+    def __init__(
+        self,
+        store: Store,
+        config: Config | None = None,
+        *,
+        models: Mapping[str, Model] | None = None,
+        manager: pluggy.PluginManager | None = None,
+        now: Now = now_ms,
+        fresh_id: NewId = new_id,
+    ) -> None:
+        """`models` are ready-made ones by name, found before any provider's (a scripted one, or your own)."""
+        self.store, self.config = store, config or Config()
+        self._models: dict[str, Model] = dict(models or {})
+        self._manager = manager or plugins.load()
+        self._now, self._new_id = now, fresh_id
+
+    @classmethod
+    def open(cls, path: Path | str | None = None, *, config: Path | None = None, env: Mapping[str, str]) -> Self:
+        """Clew over the embedded store at `path` (default: the user's data directory), with the settings in force."""
+        return cls(SqliteStore(path or data_dir(env) / STORE_FILE), load(config, env))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.store.close()
+
+    # Sessions ---------------------------------------------------------------------------------------------------------
+
+    def session(self, key: str) -> Session:
+        """The handle on one session. Raises UnknownSession."""
+        self.store.session(key)
+        return Session(self.store, key, now=self._now, new_id=self._new_id)
+
+    def create(self, key: str, **meta: Any) -> Session:
+        """A new, empty session. Raises SessionExists."""
+        self.store.create(key, at=self._now(), meta=meta)
+        return self.session(key)
+
+    def sessions(self, *, active_since: int | None = None, limit: int | None = None) -> list[SessionRow]:
+        """The sessions, the most recently used first."""
+        return self.store.sessions(active_since=active_since, limit=limit)
+
+    def find_compaction(self, name: str) -> tuple[str, Wound]:
+        """A compaction of any session by the start of its id, with the session's key. Raises UnknownEntry."""
+        key, record = self.store.find_compaction(name)
+        for wound in self.session(key).compactions():
+            if wound.id == record.entry.id:
+                return key, wound
+        raise UnknownEntry(f"There is no compaction {name}; nothing was changed.")
+
+    # In and out -------------------------------------------------------------------------------------------------------
+
+    def bring(self, path: Path, *, key: str | None = None, format: str = "auto", index: int = 0) -> Arrival:
+        """Import a file. The same file brought twice is found again and stored once. Raises BadInput, SessionExists."""
+        imported = archive.read(path, format, index=index)
+        digest = _digest(path, index)
+        if (known := self._known(digest)) and key in (None, known.key):
+            return Arrival(known.key, imported, known.meta.get("tokens", 0), again=True)
+        if not imported.drafts:
+            raise BadInput(f"{path.name} holds no entry that can be stored; nothing was changed.")
+        drafts = with_ledgers(with_sizes(imported.drafts))
+        tokens = sum(draft.tokens for draft in drafts)
+        meta = {**imported.meta, "format": imported.format, "digest": digest, "tokens": tokens}
+        key = key or self._free_key(f"{imported.format}:{imported.meta.get('session') or path.name.split('.')[0]}")
+        settle(self.store, key, drafts, at=self._now(), meta=meta)
+        return Arrival(key, imported, tokens)
+
+    def export(self, key: str, format: str = "clew", *, everything: bool | None = None) -> Iterator[bytes]:
+        """A session in a format, in pieces. Foreign formats get the active branch; Clew's own gets every entry."""
+        session = self.session(key)
+        whole = format == "clew" if everything is None else everything
+        records = self.store.entries(key) if whole else iter(session.window().records)
+        return archive.write(records, format, session.row().meta)
+
+    def _known(self, digest: str) -> SessionRow | None:
+        """The session this file was brought into before; one that was cut short by a crash is taken away."""
+        for row in self.store.sessions():
+            if row.meta.get("digest") == digest:
+                if not row.meta.get(UNFINISHED):
+                    return row
+                self.store.delete(row.key)
+        return None
+
+    def _free_key(self, wanted: str) -> str:
+        taken = {row.key for row in self.store.sessions(prefix=wanted)}
+        return next(
+            key for n in range(1, len(taken) + 2) if (key := wanted if n == 1 else f"{wanted}-{n}") not in taken
+        )
+
+    # Models -----------------------------------------------------------------------------------------------------------
+
+    def model(self, name: str) -> Model:
+        """A model by `provider/model-id` or alias; a literal id wins over an alias. Raises BadSettings."""
+        wanted = self._unaliased(name)
+        if wanted not in self._models:
+            self._models[wanted] = build(wanted, self.config.models)
+        return self._models[wanted]
+
+    def _unaliased(self, name: str) -> str:
+        if "/" in name or name in self._models:
+            return name
+        aliases = {entry.alias: full for full, entry in self.config.agents.defaults.models.items() if entry.alias}
+        if name in aliases:
+            return aliases[name]
+        known = ", ".join(sorted(aliases)) or "none are set"
+        raise BadSettings(
+            f"`{name}` is no model: write `provider/model-id` (such as `ollama/qwen3`), or an alias ({known}). "
+            "Nothing was changed."
+        )
+
+    def writers(self, name: str | None = None) -> tuple[Model, ...]:
+        """Who writes briefs: the model named, or `compaction.model`, both without stand-ins, or the session's chain."""
+        defaults = self.config.agents.defaults
+        if exact := name or defaults.compaction.model:
+            return (self.model(exact),)
+        chain = [defaults.model.primary, *defaults.model.fallbacks]
+        return tuple(self.model(one) for one in chain if one)
+
+    async def limits(self, name: str | None = None) -> Limits:
+        """What the session's model can take; unknown where no model is set."""
+        chosen = name or self.config.agents.defaults.model.primary
+        return await self.model(chosen).limits() if chosen else Limits()
+
+    # Compaction -------------------------------------------------------------------------------------------------------
+
+    async def compact(
+        self,
+        key: str,
+        *,
+        focus: str | None = None,
+        model: str | None = None,
+        by_rules: bool = False,
+        window: int | None = None,
+        keep: int | None = None,
+        budget: int | None = None,
+        preview: bool = False,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Outcome:
+        """Compact a session by hand.
+
+        `model` writes the brief and no other does; `by_rules` asks no model; `window`, `keep` and `budget` are tokens;
+        `preview` shows what would come of it, asks no model and writes nothing.
+        """
+        self.session(key)
+        settings = self.config.agents.defaults.compaction
+        chain = () if preview or by_rules else self.writers(model)
+        size = window or (await self.limits()).budget
+        order = Order(settings, "manual", focus, size, 0, keep, budget, chain)
+        if settings.provider and not preview:
+            order = msgspec.structs.replace(order, given=await self._provided(key, order, settings.provider))
+        log.info("compaction start", key=key, trigger="manual", preview=preview)
+        outcome = await compact(
+            self.store, key, order, now=self._now, new_id=self._new_id, preview=preview, on_progress=on_progress
+        )
+        log.info("compaction end", key=key, **logged(outcome))
+        return outcome
+
+    async def _provided(self, key: str, order: Order, name: str) -> str | None:
+        """A registered provider's draft; None, with a warning, where it has none."""
+        provider = plugins.compaction_provider(self._manager, name)
+        if provider is None:
+            log.warning("compaction provider unknown, the built-in summariser takes over", provider=name)
+            return None
+        window = self.store.window(key)
+        shown = view(window.entries)
+        cut, allowed = cut_for(shown, sizes_in(window), order)
+        if not isinstance(cut, Cut):
+            return None
+        style = Style(allowed.brief, focus=focus_of(order.focus))
+        texts = tuple(piece.text for piece in pieces(cut.dropped, estimate.text))
+        earlier = shown.brief.summary if shown.brief else None
+        material = plugins.Material(texts, earlier, instructions(style), style.focus, allowed.brief)
+        try:
+            return (await provider.summarise(material)).strip() or None
+        except Exception as error:  # noqa: BLE001 - a plug-in may fail in any way; the built-in summariser takes over
+            log.warning(
+                "compaction provider failed, the built-in summariser takes over", provider=name, error=repr(error)
+            )
+            return None
+
+    async def context(self, key: str, *, window: int | None = None) -> Report:
+        """Who takes how much of a session's window."""
+        limits = Limits(window=window, source="given") if window else await self.limits()
+        return self.session(key).context(window=limits.budget, source=limits.source)
+
+
+def _digest(path: Path, index: int) -> str:
+    """What a file is known by, so that it is stored once: the hash of its bytes, and which session of it was taken."""
+    with path.open("rb") as file:
+        return f"{hashlib.file_digest(file, 'sha256').hexdigest()}:{index}"

@@ -1,0 +1,270 @@
+"""The commands over sessions and their compactions."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clew.app import Arrival, Clew
+from clew.cli import config_commands, demo
+from clew.cli.group import Commands
+from clew.cli.options import (
+    ConfigOption,
+    FormatOption,
+    JsonOption,
+    ModelOption,
+    StoreOption,
+    WindowOption,
+    err,
+    opened,
+    out,
+    show,
+    show_json,
+)
+from clew.cli.progress import shown
+from clew.clock import now_ms
+from clew.errors import BadInput, UnknownSession
+from clew.render import arrival as arrivals
+from clew.render import as_json, listing
+from clew.render import compaction as compaction_words
+from clew.render.text import number, one_line
+from clew.runtime.compaction import Declined
+
+app = typer.Typer(
+    name="clew",
+    cls=Commands,
+    help="Keep a long conversation with a language model inside its window, and the thread back to all of it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.add_typer(config_commands.app, name="config")
+app.command(name="demo")(demo.demo)
+
+KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="The session's key; `clew sessions` lists them.")]
+
+
+@app.command(name="import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="The file with the conversation.")],
+    key: Annotated[str | None, typer.Option("--as", help="The key to store it under.")] = None,
+    format: FormatOption = "auto",
+    index: Annotated[int, typer.Option(min=0, help="Which session of a file that holds several, from 0.")] = 0,
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Bring a conversation into the store: Claude Code, OpenClaw, Pi, Codex, OpenAI, Anthropic, or Clew's own."""
+    with opened(store, config) as clew:
+        came = clew.bring(_file(file), key=key, format=format, index=index)
+        show_json(as_json.arrival(came)) if json else show(arrivals.arrival(came))
+
+
+@app.command()
+def sessions(
+    limit: Annotated[int | None, typer.Option(min=1, help="At most this many.")] = None,
+    active: Annotated[int | None, typer.Option(min=1, help="Only those used within this many minutes.")] = None,
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """List the sessions, with the size of their windows and how often they were compacted."""
+    with opened(store, config) as clew:
+        now = now_ms()
+        rows = clew.sessions(active_since=now - active * 60_000 if active else None, limit=limit)
+        if json:
+            show_json([as_json.session(row) for row in rows])
+        elif rows:
+            out.print(listing.sessions(rows, now))
+        else:
+            out.print("No sessions yet. `clew import FILE` brings one in; `clew demo` shows one.")
+
+
+@app.command()
+def context(
+    key: KeyArgument,
+    what: Annotated[str, typer.Argument(metavar="[list|detail|json]", help="How much to show.")] = "list",
+    window: WindowOption = None,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show who takes how much of a session's window."""
+    if what not in ("list", "detail", "json"):
+        raise typer.BadParameter(f"{what} is none of list, detail, json.", param_hint="[list|detail|json]")
+    with opened(store, config) as clew:
+        report = asyncio.run(clew.context(key, window=window))
+        show_json(as_json.context(report)) if what == "json" else show(listing.context(report, detail=what == "detail"))
+
+
+@app.command()
+def compact(
+    target: Annotated[str, typer.Argument(metavar="KEY|FILE", help="A session's key, or a file to import first.")],
+    focus: Annotated[str | None, typer.Argument(help="What the brief should cover well; up to 800 characters.")] = None,
+    model: ModelOption = None,
+    by_rules: Annotated[bool, typer.Option("--by-rules", help="Ask no model: rules write the brief.")] = False,
+    window: WindowOption = None,
+    keep: Annotated[int | None, typer.Option(min=0, help="Tokens of the newest messages to keep as they are.")] = None,
+    budget: Annotated[int | None, typer.Option(min=200, help="Tokens the brief may take.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would happen; ask no model, write nothing.")
+    ] = False,
+    format: FormatOption = "auto",
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Wind the old part of a conversation up into an audited brief."""
+    with opened(store, config) as clew:
+        key = _key_of(clew, target, format, quiet=json)
+        no_model = not by_rules and not dry_run and not clew.writers(model)
+        with shown(err, quiet=json) as on_progress:
+            result = asyncio.run(
+                clew.compact(
+                    key,
+                    focus=focus,
+                    model=model,
+                    by_rules=by_rules,
+                    window=window,
+                    keep=keep,
+                    budget=budget,
+                    preview=dry_run,
+                    on_progress=on_progress,
+                )
+            )
+        show_json(as_json.outcome(result, key)) if json else show(
+            compaction_words.outcome(result, key, no_model=no_model)
+        )
+        if isinstance(result, Declined):
+            raise typer.Exit(1)
+
+
+@app.command(name="compactions")
+def compactions_(
+    words: Annotated[list[str], typer.Argument(metavar="KEY | show ID", help="A session's key; or `show` and an id.")],
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """List a session's compactions, or show one in full: `clew compactions show ID`."""
+    with opened(store, config) as clew:
+        match words:
+            case ["show", name]:
+                key, wound = clew.find_compaction(name)
+                show_json(as_json.wound(key, wound)) if json else show(compaction_words.shown(key, wound))
+            case [key]:
+                wounds = clew.session(key).compactions()
+                if json:
+                    show_json([as_json.wound(key, wound) for wound in wounds])
+                elif wounds:
+                    out.print(listing.compactions(wounds))
+                else:
+                    out.print(f"Session {key} has no compaction yet. `clew compact {key}` makes one.")
+            case _:
+                raise typer.BadParameter(
+                    "Give a session's key, or `show` and a compaction's id.", param_hint="KEY | show ID"
+                )
+
+
+@app.command()
+def undo(key: KeyArgument, json: JsonOption = False, store: StoreOption = None, config: ConfigOption = None) -> None:
+    """Take the newest compaction back: the view is again what it was."""
+    with opened(store, config) as clew:
+        name, before, after = clew.session(key).undo()
+        if json:
+            show_json({"ok": True, "key": key, "undone": name, "tokensBefore": before, "tokensAfter": after})
+        else:
+            out.print(
+                f"Took compaction {name} back: the view has {number(after)} tokens again (it had {number(before)})."
+            )
+
+
+@app.command()
+def pin(
+    key: KeyArgument,
+    entry: Annotated[
+        str | None, typer.Argument(help="The entry's id, or the start of it. Without it: list the pins.")
+    ] = None,
+    off: Annotated[bool, typer.Option("--off", help="Take the pin off.")] = False,
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Keep a message for good: no compaction takes it out of the view."""
+    with opened(store, config) as clew:
+        session = clew.session(key)
+        if entry:
+            session.unpin(entry) if off else session.pin(entry)
+        pinned = session.pinned()
+        if json:
+            show_json({"ok": True, "key": key, "pinned": [{"id": name, "text": text} for name, text in pinned.items()]})
+            return
+        for name, text in pinned.items():
+            out.print(f"{name}  {one_line(text, 100)}")
+        if not pinned:
+            out.print("Nothing is pinned.")
+
+
+@app.command()
+def trace(
+    key: KeyArgument,
+    line: Annotated[int | None, typer.Argument(help="A line of the brief, from 1. Without it: all lines.")] = None,
+    compaction: Annotated[str | None, typer.Option(help="An older compaction, by the start of its id.")] = None,
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Follow the lines of a brief back to the entries they came from."""
+    with opened(store, config) as clew:
+        wound, found = clew.session(key).trace(line, compaction=compaction)
+        if json:
+            show_json(as_json.threads(key, wound, found))
+        else:
+            show(listing.threads(found, full=line is not None))
+
+
+@app.command()
+def export(
+    key: KeyArgument,
+    format: Annotated[str, typer.Option(help="clew, claude-code, openclaw, pi, openai, anthropic.")] = "clew",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A new file. Default: standard output.")] = None,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write a session in a format that Clew or another program reads."""
+    with opened(store, config) as clew:
+        chunks = clew.export(key, format)
+        if output is None:
+            for chunk in chunks:
+                sys.stdout.buffer.write(chunk)
+            sys.stdout.buffer.flush()
+            return
+        if output.exists():
+            raise BadInput(f"{output} exists already; nothing was written. Choose another name, or remove it first.")
+        with output.open("wb") as file:
+            file.writelines(chunks)
+
+
+def _key_of(clew: Clew, target: str, format: str, *, quiet: bool) -> str:
+    """The session a word stands for: a key that is there, or a file, which is imported first."""
+    try:
+        return clew.store.session(target).key
+    except UnknownSession:
+        if not Path(target).exists():
+            raise UnknownSession(
+                f"There is no session and no file {target}; nothing was changed. `clew sessions` lists the sessions."
+            ) from None
+    came: Arrival = clew.bring(_file(Path(target)), format=format)
+    if not quiet:
+        show(arrivals.arrival(came))
+    return came.key
+
+
+def _file(path: Path) -> Path:
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder; nothing was changed. Name a file.")
+    if not path.exists():
+        raise BadInput(f"There is no file {path}; nothing was changed.")
+    return path

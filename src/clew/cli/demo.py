@@ -1,0 +1,72 @@
+"""`clew demo`: the shipped session compacted before one's eyes, without a key, a network or a trace left behind."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from clew.app import Clew
+from clew.cli.options import out, show
+from clew.config import Config
+from clew.demo import session_path
+from clew.demo.drafts import DRAFTS
+from clew.models.scripted import ScriptedModel
+from clew.render import arrival as arrivals
+from clew.render import compaction as compaction_words
+from clew.render import listing
+from clew.render.text import number
+from clew.store.sqlite import SqliteStore
+
+WRITER = "scripted/demo"
+
+
+def demo(
+    store: Annotated[
+        Path | None, typer.Option(help="Keep the demo's session in this store. Default: throw it away.")
+    ] = None,
+) -> None:
+    """Compact a shipped long session: an audited brief, the ledger, what was lost, the thread back, and undo."""
+    with tempfile.TemporaryDirectory(prefix="clew-demo-") as folder:
+        where = store or Path(folder) / "demo.sqlite"
+        model = ScriptedModel(DRAFTS, name=WRITER, window=200_000)
+        with Clew(SqliteStore(where), Config(), models={WRITER: model}) as clew:
+            _play(clew)
+        _farewell(store)
+
+
+def _play(clew: Clew) -> None:
+    _step("1", "A long coding session, recorded by Claude Code, comes in")
+    came = clew.bring(session_path(), key="demo" if "demo" not in {row.key for row in clew.sessions()} else None)
+    show(arrivals.arrival(came))
+    show(listing.context(asyncio.run(clew.context(came.key, window=200_000))))
+    _step("2", "The old part is wound up; a scripted model plays the summariser, its first draft bad on purpose")
+    result = asyncio.run(clew.compact(came.key, model=WRITER, window=200_000))
+    show(compaction_words.outcome(result, came.key))
+    session = clew.session(came.key)
+    _step("3", "The brief, as the model will read it")
+    _, threads = session.trace()
+    show(listing.threads(threads, full=False))
+    _step("4", "One line followed back to where it came from")
+    line = next(thread for thread in threads if thread.claims and thread.sources and thread.text.startswith("- "))
+    show(listing.threads(session.trace(line.number)[1], full=True))
+    _step("5", "And back again: undo, then the same without any model")
+    name, before, after = session.undo()
+    out.print(f"  took {name} back: {number(before)} → {number(after)} tokens, the view is what it was")
+    show(compaction_words.outcome(asyncio.run(clew.compact(came.key, by_rules=True, window=200_000)), came.key))
+
+
+def _step(nth: str, words: str) -> None:
+    out.print()
+    out.print(Text.assemble((f" {nth} ", "reverse"), (f" {words}", "bold")))
+
+
+def _farewell(store: Path | None) -> None:
+    out.print()
+    kept = f" (this one is kept in {store})" if store else ""
+    out.print(Text.assemble(("Try it on a session of your own", "bold"), f"{kept}:"))
+    out.print(
+        "  .venv/bin/clew compact ~/.claude/projects/…/SESSION.jsonl      or any OpenAI, Anthropic, Pi, OpenClaw file"
+    )

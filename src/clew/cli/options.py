@@ -1,0 +1,51 @@
+"""The options commands share, and the three things a command needs: Clew, a console, and a place for progress."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from clew.app import Clew
+from clew.render.as_json import dumps
+
+StoreOption = Annotated[
+    Path | None,
+    typer.Option("--store", envvar="CLEW_STORE", help="The store's file. Default: clew.sqlite in your data directory."),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", help="The settings file. Default: CLEW_CONFIG, or clew.json5 in your config directory."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
+FormatOption = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        help="auto, claude-code, openclaw, pi, codex, openai, anthropic, clew, events, swe-agent, openhands.",
+    ),
+]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", help="Who writes the brief: provider/model-id or an alias, and no other.")
+]
+WindowOption = Annotated[int | None, typer.Option("--window", min=1, help="The model's window, in tokens.")]
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False)
+
+
+def opened(store: Path | None, config: Path | None) -> Clew:
+    """Clew over the store and settings that were named, or the user's own."""
+    return Clew.open(store, config=config, env=os.environ)
+
+
+def show(lines: Any) -> None:
+    """Print renderables, one after another."""
+    for line in lines:
+        out.print(line)
+
+
+def show_json(value: Any) -> None:
+    """Print a value as JSON, unwrapped and uncoloured."""
+    typer.echo(dumps(value))

@@ -1,0 +1,222 @@
+"""The facts that must survive, read from entries by rules: no model, no clock, the same ledger for the same entries.
+
+A ledger is merged by key from one compaction to the next: the newest value of a key wins, counts add up, and what an
+earlier round knew is still there in a later one, within the caps of `ledger_shelf`.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+from clew.compact import ledger_failures, ledger_words, rules, toolcalls
+from clew.compact.identifiers import find, kind, values
+from clew.compact.ledger_render import Rendered, render
+from clew.compact.ledger_shelf import Shelf, stored, stronger
+from clew.transcript import (
+    Assistant,
+    Call,
+    Compaction,
+    Entry,
+    Ledger,
+    LedgerItem,
+    Pin,
+    Said,
+    Shell,
+    Text,
+    ToolResult,
+    User,
+    text_of,
+)
+
+__all__ = ["Rendered", "gather", "render"]
+
+ASK = 8000
+"""Characters of one ask that are stored; of a longer one, a pasted file say, its head and its tail."""
+ASKS = 48_000
+"""Characters of all stored asks together; the longest give way first."""
+NUDGE = 40
+"""Characters up to which a message sent into an unfinished turn (`go on`) does not close the ask before it."""
+NOTICE = ("<task-notification>", "<bash-notification>", "[Request interrupted")
+"""How a message begins that a harness sent in the user's name: it is kept, but it asks for nothing."""
+COMMAND = 300
+"""Characters of a failed command that are kept."""
+
+_CREATED = re.compile(r"#(\w+)")
+
+
+def gather(entries: Sequence[Entry], previous: Ledger | None = None) -> Ledger:
+    """The ledger of `entries`, oldest first, on top of what `previous` knew of the entries before them."""
+    reader = _Reader(previous or Ledger())
+    for entry in entries:
+        reader.read(entry)
+    return reader.ledger()
+
+
+class _Reader:
+    """Reads one entry after the other into the shelves of a ledger."""
+
+    def __init__(self, known: Ledger) -> None:
+        self.at = known.position
+        self.source = ""
+        self.shelves = {section: Shelf(getattr(known, section)) for section in SECTIONS}
+        self.calls: dict[str, Call] = {}
+        self.finished = True
+
+    def ledger(self) -> Ledger:
+        self.shelves["asks"].items = {item.key: item for item in _fitting(list(self.shelves["asks"].items.values()))}
+        kept = {name: stored(name, shelf.items.values(), self.at) for name, shelf in self.shelves.items()}
+        return Ledger(**kept, position=self.at)
+
+    def read(self, entry: Entry) -> None:
+        self.source = entry.id
+        match entry.body:
+            case Said(User() as message):
+                self._user(message)
+            case Said(Assistant() as message):
+                self._assistant(message)
+            case Said(ToolResult() as message):
+                self._result(message)
+            case Said(Shell() as message):
+                self._shell(message)
+            case Pin() as pin:
+                self._pin(pin)
+            case Compaction() as brief if not brief.ledger.position:
+                self._names(brief.summary, "said")
+        self.at += 1
+
+    def _put(self, section: str, key: str, text: str, state: str = "", uses: int = 1) -> None:
+        self.shelves[section].put(key, text, self.at, self.source, state, uses=uses)
+
+    def _user(self, message: User) -> None:
+        words = ledger_words.asked(text_of(message))
+        if message.synthetic or not words:
+            self._names(words, "seen")
+            return
+        if words.startswith(NOTICE):
+            self._put("asks", _digest(words), ledger_words.ends(words, ASK), "notice")
+            self._names(words, "seen")
+            return
+        if self.finished or len(words) > NUDGE:
+            self._answered()
+        self._put("asks", _digest(words), ledger_words.ends(words, ASK), "open")
+        for rule in rules.stated(words):
+            self._put("rules", _digest(rule), rule)
+        self._names(words, "asked")
+        self.finished = False
+
+    def _answered(self) -> None:
+        for key, ask in self.shelves["asks"].items.items():
+            if ask.state == "open":
+                self.shelves["asks"].mark(key, "answered")
+
+    def _assistant(self, message: Assistant) -> None:
+        words, called = text_of(message), False
+        for block in message.blocks:
+            if isinstance(block, Call):
+                called = True
+                self._call(block)
+            elif isinstance(block, Text):
+                self._names(block.text, "said")
+        for decision in ledger_words.decisions(words):
+            self._put("decisions", _digest(decision), decision)
+        if boxed := toolcalls.boxes(words):
+            self._list(boxed)
+        self.finished = bool(words.strip()) and not called and message.stop in (None, "stop")
+        if called and not words:
+            self.finished = False
+
+    def _call(self, call: Call) -> None:
+        self.calls[call.id] = call
+        self._names(call.raw or "\n".join(values(call.arguments)), "used")
+        for effect in toolcalls.effects(call):
+            self._file(effect)
+        if (listed := toolcalls.tasks(call)) is not None:
+            self._list(listed)
+        elif one := toolcalls.task(call):
+            self._task(one)
+        for subject in ledger_words.commits(toolcalls.command(call) or ""):
+            self._put("decisions", _digest(subject), f"committed: {subject}")
+
+    def _file(self, effect: toolcalls.Effect) -> None:
+        path = effect.path.removeprefix("./")
+        known = self.shelves["files"].items.get(path)
+        state = effect.kind
+        if known and state == "read":
+            state = known.state
+        elif known and state == "created" and known.state in ("read", "edited"):
+            state = "edited"
+        elif known and state == "edited" and known.state == "created":
+            state = "created"
+        self._put("files", path, path, state)
+
+    def _list(self, listed: list[toolcalls.Task]) -> None:
+        """A new list takes the place of the one before: what it does not name any more is gone."""
+        shelf, keys = self.shelves["todos"], {_digest(one.text) for one in listed}
+        for key, item in shelf.items.items():
+            if key not in keys and not key.startswith("#") and item.state in ("open", "active"):
+                shelf.mark(key, "gone")
+        for one in listed:
+            self._put("todos", _digest(one.text), one.text, one.state)
+
+    def _task(self, one: toolcalls.Task) -> None:
+        key = f"#{one.key}" if one.key else _digest(one.text)
+        known = self.shelves["todos"].items.get(key)
+        text = one.text or (known.text if known else key)
+        self._put("todos", key, text, one.state or (known.state if known else "open"))
+
+    def _result(self, message: ToolResult) -> None:
+        text = text_of(message)
+        self._names(text, "seen")
+        self.finished = False
+        if (call := self.calls.pop(message.call_id, None)) is None:
+            return
+        self._outcome(call, message, text)
+        if (one := toolcalls.task(call)) and not one.key and (given := _CREATED.search(text)):
+            self.shelves["todos"].items.pop(_digest(one.text), None)
+            self._put("todos", f"#{given[1]}", one.text, one.state)
+        for answer in ledger_words.answers(text) if call.name == "AskUserQuestion" else ():
+            self._put("decisions", _digest(answer), f"the user chose: {answer}")
+
+    def _outcome(self, call: Call, message: ToolResult, text: str) -> None:
+        tried = toolcalls.command(call) or " ".join([call.name, *toolcalls.paths(call), toolcalls.pattern(call) or ""])
+        self._tried(tried, text, ledger_failures.failed(message), stopped=ledger_failures.refused(message))
+
+    def _tried(self, tried: str, text: str, failed: bool, *, stopped: bool = False) -> None:
+        short = ledger_words.ends(" ".join(tried.split()), COMMAND)
+        key = _digest(short)
+        if failed:
+            why = "stopped by the user" if stopped else ledger_failures.error_line(text)
+            self._put("failures", key, f"{short} → {why}", "refused" if stopped else "failed")
+        else:
+            self.shelves["failures"].mark(key, "fixed")
+
+    def _shell(self, message: Shell) -> None:
+        self._names(message.command, "asked")
+        self._names(message.output, "seen")
+        self._tried(message.command, message.output, bool(message.exit_code))
+
+    def _pin(self, pin: Pin) -> None:
+        if pin.on:
+            self._put("pins", pin.target, pin.text, pin.role)
+        else:
+            self.shelves["pins"].items.pop(pin.target, None)
+
+    def _names(self, text: str, state: str) -> None:
+        shelf = self.shelves["identifiers"]
+        for name in find(text):
+            if state == "used" or kind(name) != "pair":
+                known = shelf.items.get(name)
+                shelf.put(name, name, self.at, self.source, stronger(known.state, state) if known else state)
+
+
+SECTIONS = ("asks", "rules", "pins", "identifiers", "files", "todos", "failures", "decisions")
+
+
+def _digest(text: str) -> str:
+    """The key of a fact that has no name: equal words have equal keys, whatever their blanks and their case."""
+    return hashlib.blake2b(" ".join(text.lower().split()).encode(errors="replace"), digest_size=6).hexdigest()
+
+
+def _fitting(asks: list[LedgerItem]) -> list[LedgerItem]:
+    most = ledger_words.level([len(ask.text) for ask in asks], ASKS)
+    return [LedgerItem(a.key, ledger_words.ends(a.text, max(most, 80)), a.at, a.uses, a.state, a.sources) for a in asks]

@@ -1,0 +1,84 @@
+"""Facts by key: how one is merged with what is known of it, how they are ranked, and how many are kept."""
+
+import math
+from collections.abc import Iterable
+
+import msgspec
+
+from clew.transcript import LedgerItem
+
+STRENGTH = {"seen": 0.0, "said": 1.5, "asked": 1.5, "used": 2.5}
+"""How an identifier came up, at best: only in a result; in the model's words; in the user's; in a call's arguments."""
+
+NEAR, FAR = 20, 100
+"""Entries after which recency has fallen to 1/e: the step at hand, and the task at hand."""
+
+CAPS: dict[str, int] = {
+    "asks": 300, "rules": 60, "pins": 1000, "identifiers": 1000, "files": 300, "todos": 120, "failures": 40,
+    "decisions": 60,
+}  # fmt: skip
+"""How many facts of a section are stored; a view of 160,000 tokens holds about 1,000 identifiers."""
+
+
+class Shelf:
+    """The facts of one section while entries are read; a put of a known key adds to it, and the newest value wins."""
+
+    def __init__(self, items: Iterable[LedgerItem]) -> None:
+        self.items = {item.key: item for item in items}
+
+    def put(self, key: str, text: str, at: int, source: str, state: str = "", *, uses: int = 1) -> None:
+        """Add a fact, or what is new of it: its text, its state, where it was found."""
+        old = self.items.pop(key, None)
+        if old is None:
+            self.items[key] = LedgerItem(key, text, at, uses, state, (source,))
+        else:
+            sources = old.sources if source in old.sources else (old.sources[0], *old.sources[1:][-1:], source)
+            self.items[key] = LedgerItem(key, text, at, old.uses + uses, state, sources)
+
+    def mark(self, key: str, state: str) -> None:
+        """Change the state of a fact, if it is there and has another one."""
+        if (old := self.items.get(key)) and old.state != state:
+            self.items[key] = msgspec.structs.replace(old, state=state)
+
+
+def recency(item: LedgerItem, position: int, span: int) -> float:
+    """1 for a fact of the newest entry, falling by 1/e with every `span` entries since."""
+    return math.exp((item.at - position) / span)
+
+
+def identifier_score(item: LedgerItem, position: int) -> float:
+    """How likely an identifier is to be needed next, for the room it takes: provenance, recency, use, length."""
+    recent = 0.5 * recency(item, position, FAR) + recency(item, position, NEAR)
+    use = 0.5 * math.log1p(item.uses)
+    return STRENGTH.get(item.state, 0.0) + recent + use - 0.5 * math.log(len(item.key) / 4 + 0.5)
+
+
+def by_score(items: Iterable[LedgerItem], position: int) -> list[LedgerItem]:
+    """Identifiers, the most needed first."""
+    return sorted(items, key=lambda item: (-identifier_score(item, position), item.key))
+
+
+def by_recency(items: Iterable[LedgerItem]) -> list[LedgerItem]:
+    """Facts, the newest first."""
+    return sorted(items, key=lambda item: (-item.at, item.key))
+
+
+SETTLED = frozenset({"done", "cancelled", "gone", "fixed", "answered", "read"})
+"""States that make a fact the first to go where a section is full."""
+
+
+def stored(section: str, items: Iterable[LedgerItem], position: int) -> tuple[LedgerItem, ...]:
+    """What a section keeps: at most CAPS of it by rank, in the order of time."""
+    listed = list(items)
+    if len(listed) > CAPS[section]:
+        if section == "identifiers":
+            listed = by_score(listed, position)
+        else:
+            listed = sorted(listed, key=lambda item: (item.state in SETTLED, -item.at, item.key))
+        listed = listed[: CAPS[section]]
+    return tuple(sorted(listed, key=lambda item: (item.at, item.key)))
+
+
+def stronger(old: str, new: str) -> str:
+    """The better of two ways an identifier came up."""
+    return old if STRENGTH.get(old, -1) >= STRENGTH.get(new, -1) else new

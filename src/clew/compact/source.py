@@ -1,0 +1,109 @@
+"""What a brief may say: an index of what it stands for, which finds the entries behind a line."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from clew.compact import identifiers
+from clew.compact.words import features
+from clew.transcript import Assistant, Call, Compaction, Entry, Said, Text, Thinking, blocks_of
+
+MAX_SOURCES = 3
+"""Entries named for one line: the fewest that cover it."""
+
+SUPPORTED = 0.34
+"""Of a line's features, weighed by rarity, that its sources must hold."""
+
+FEW = 3
+"""Lines with fewer features say too little to be judged."""
+
+
+class Source:
+    """An index over entries and an earlier brief. Build it once a compaction; asking is cheap."""
+
+    def __init__(self, entries: Iterable[Entry], previous: Compaction | None = None, extra: str = "") -> None:
+        """`extra` is text a brief may quote without an entry of its own, such as the focus."""
+        documents = [(ids, text) for entry in entries if (text := plain(entry)) for ids in ((entry.id,),)]
+        self._origins: list[tuple[str, ...]] = [ids for ids, _ in documents]
+        texts = [text for _, text in documents]
+        for ids, line in _lines_of(previous):
+            self._origins.append(ids)
+            texts.append(line)
+        spoken = "\n".join(texts)
+        uses = Counter(one for text in texts for one in identifiers.find(text))
+        self.identifiers = tuple(one for one, _ in uses.most_common())
+        """The identifiers of what is wound up, those that stand in most entries first."""
+        self._known = frozenset(uses)
+        self._text = f"{spoken}\n{extra}"
+        self._postings: dict[str, list[int]] = {}
+        for index, text in enumerate(texts):
+            for feature in features(text):
+                self._postings.setdefault(feature, []).append(index)
+        self._count = len(texts)
+
+    def knows(self, identifier: str) -> bool:
+        """Whether an identifier occurs in the source, whole and not as a part of another."""
+        return identifier in self._known or identifiers.occurs(identifier, self._text)
+
+    def support(self, line: str) -> tuple[tuple[str, ...], float]:
+        """The entries that best support a line, and the share of it they cover: 1.0 for too little to judge."""
+        weights = {feature: self._weight(feature) for feature in features(line)}
+        if not weights:
+            return (), 1.0
+        chosen, covered = self._cover(weights)
+        ids = tuple(dict.fromkeys(one for index in chosen for one in self._origins[index]))[:MAX_SOURCES]
+        score = sum(weights[feature] for feature in covered) / sum(weights.values())
+        return ids, score if len(weights) >= FEW else 1.0
+
+    def _weight(self, feature: str) -> float:
+        return math.log(1 + (self._count + 1) / (1 + len(self._postings.get(feature, ()))))
+
+    def _cover(self, weights: Mapping[str, float]) -> tuple[list[int], set[str]]:
+        """Greedily, the few documents that hold most of a line's weight; the newer one where two hold the same."""
+        left, chosen, covered = dict(weights), [], set()  # type: dict[str, float], list[int], set[str]
+        while left and len(chosen) < MAX_SOURCES:
+            scores: Counter[int] = Counter()
+            for feature, weight in left.items():
+                for index in self._postings.get(feature, ()):
+                    scores[index] += weight  # type: ignore[assignment]
+            if not scores:
+                break
+            best = max(scores, key=lambda index: (scores[index], index))
+            held = {feature for feature in left if self._holds(feature, best)}
+            chosen.append(best)
+            covered |= held
+            for feature in held:
+                del left[feature]
+        return chosen, covered
+
+    def _holds(self, feature: str, index: int) -> bool:
+        return index in self._postings.get(feature, ())
+
+
+def plain(entry: Entry) -> str:
+    """All that an entry says, as text: words, reasoning, arguments; nothing for what the model is not shown."""
+    if not isinstance(entry.body, Said):
+        return ""
+    message = entry.body.message
+    parts = [block.text for block in blocks_of(message) if isinstance(block, Text | Thinking)]
+    if isinstance(message, Assistant):
+        parts += [f"{c.name} {_strings(c.arguments)} {c.raw or ''}" for c in message.blocks if isinstance(c, Call)]
+    return "\n".join(parts)
+
+
+def _strings(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "\n".join(f"{key} {_strings(item)}" for key, item in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "\n".join(map(_strings, value))
+    return str(value)
+
+
+def _lines_of(previous: Compaction | None) -> list[tuple[tuple[str, ...], str]]:
+    """An earlier brief line by line, each with the entries it came from, so that the thread does not end at it."""
+    if previous is None:
+        return []
+    sources = {line.number: line.sources for line in previous.lines}
+    return [
+        (sources.get(number, ()), line) for number, line in enumerate(previous.summary.split("\n"), 1) if line.strip()
+    ]

@@ -1,0 +1,102 @@
+"""The whole tree of settings, composed of the groups that each floor keeps beside its code."""
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field
+
+from clew.compact.settings import CompactionSettings
+from clew.memory.settings import MemoryFlushSettings
+from clew.models.settings import ModelsSettings
+from clew.prune.settings import PruningSettings
+from clew.settings import NOT_YET, Names, Settings
+
+
+class Compaction(CompactionSettings):
+    """When a session is compacted, who writes the brief, and what is kept as it was."""
+
+    memory_flush: MemoryFlushSettings = MemoryFlushSettings()
+    """The silent turn before a compaction in which the model writes lasting notes."""
+
+
+class ModelChoice(Settings):
+    """The model of a session, and those that stand in when its provider fails."""
+
+    primary: str | None = None
+    """`provider/model-id`, or an alias. None: no model; briefs are then written by rules."""
+    fallbacks: Names = ()
+    """Tried in this order when the provider of the one before fails. Empty: none."""
+
+
+def _choice(written: object) -> object:
+    return {"primary": written} if isinstance(written, str) else written
+
+
+class ModelEntry(Settings):
+    """What is known of one model in the list of models."""
+
+    alias: str | None = None
+    """A short name for the model. None: it has none."""
+    params: dict[str, Any] = Field(default={}, json_schema_extra=NOT_YET)
+    """Provider parameters for its requests."""
+
+
+class AgentDefaults(Settings):
+    """What holds for every agent."""
+
+    model: Annotated[ModelChoice, BeforeValidator(_choice, json_schema_input_type=ModelChoice | str)] = ModelChoice()
+    """The model: `provider/model-id`, or `{primary, fallbacks}`."""
+    models: dict[str, ModelEntry] = {}
+    """Models by `provider/model-id`, with their aliases."""
+    compaction: Compaction = Compaction()
+    """Winding old messages up into a brief."""
+    context_pruning: PruningSettings = PruningSettings()
+    """Showing old tool results shortened."""
+
+
+class Agents(Settings):
+    """Agents."""
+
+    defaults: AgentDefaults = AgentDefaults()
+    """What holds for every agent."""
+
+
+class Slots(Settings):
+    """Places of which a plug-in fills one."""
+
+    context_engine: str = Field(default="legacy", json_schema_extra=NOT_YET)
+    """The id of the context engine. `legacy` is the built-in one."""
+
+
+class PluginEntry(Settings):
+    """What is set for one plug-in."""
+
+    enabled: bool = Field(default=True, json_schema_extra=NOT_YET)
+    """Whether the plug-in is loaded."""
+    config: dict[str, Any] = Field(default={}, json_schema_extra=NOT_YET)
+    """The plug-in's own settings; it checks them."""
+
+
+class Plugins(Settings):
+    """Plug-ins."""
+
+    slots: Slots = Slots()
+    """Places of which a plug-in fills one."""
+    entries: dict[str, PluginEntry] = {}
+    """Plug-ins by id."""
+
+
+class Config(Settings):
+    """Everything that can be set."""
+
+    RETIRED: ClassVar[dict[str, str]] = {
+        "env": "Clew has no such section; set the variables in the environment of the process",
+    }
+
+    agents: Agents = Agents()
+    """Agents: their model, compaction, pruning."""
+    models: ModelsSettings = ModelsSettings()
+    """Where models are served."""
+    plugins: Plugins = Plugins()
+    """Plug-ins: slots and entries."""
+    schema_url: str | None = Field(default=None, alias="$schema")
+    """Where an editor finds the schema of this file; Clew does not read it."""

@@ -1,0 +1,91 @@
+"""The one place where a compaction's requests meet a model: each request is sent, each failure becomes a code."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from clew.compact.brief import Ask
+from clew.compact.flow import Requests
+from clew.compact.job import Accepted, Failure, Refused, Reply
+from clew.errors import (
+    AuthFailed,
+    BadRequest,
+    ModelError,
+    ProviderError,
+    ProviderTimeout,
+    RateLimited,
+    Unreachable,
+    WindowOverflow,
+)
+from clew.models.failover import complete
+from clew.models.port import Model, Request
+from clew.transcript import text_of, user
+
+CODES: tuple[tuple[type[ProviderError] | type[ModelError], str], ...] = (
+    (WindowOverflow, "overflow"),
+    (ProviderTimeout, "timeout"),
+    (AuthFailed, "auth"),
+    (RateLimited, "rate_limit"),
+    (Unreachable, "unreachable"),
+    (BadRequest, "bad_request"),
+    (ProviderError, "provider"),
+    (ModelError, "empty"),
+)
+"""The code a compaction knows each error by; the first that fits counts."""
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a compaction is."""
+
+    ask: Ask
+    """The request under way: its stage, part of parts, attempt of attempts."""
+    chars: int = 0
+    """Characters of the answer that have arrived."""
+    model: str = ""
+
+
+async def drive(
+    requests: Requests,
+    chain: Sequence[Model],
+    *,
+    timeout_s: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Accepted | Refused:
+    """Run a compaction against the first model of `chain` that answers each request, and return its verdict.
+
+    `timeout_s` bounds each single request, in seconds. Cancelling the task cancels the compaction: nothing was written.
+    """
+    try:
+        ask = next(requests)
+        while True:
+            ask = requests.send(await _answer(ask, chain, timeout_s, on_progress))
+    except StopIteration as finished:
+        verdict: Accepted | Refused = finished.value
+        return verdict
+    finally:
+        requests.close()
+
+
+async def _answer(
+    ask: Ask, chain: Sequence[Model], timeout_s: float | None, on_progress: Callable[[Progress], None] | None
+) -> Reply | Failure:
+    """One request's answer, or why there is none."""
+    name = chain[0].name if chain else ""
+    arrived = 0
+
+    def on_text(piece: str) -> None:
+        nonlocal arrived
+        arrived += len(piece)
+        if on_progress:
+            on_progress(Progress(ask, arrived, name))
+
+    if on_progress:
+        on_progress(Progress(ask, 0, name))
+    request = Request(
+        (user(ask.prompt),), ask.system, ask.max_output, temperature=0.0, timeout_s=timeout_s, purpose="compaction"
+    )
+    try:
+        answer = await complete(chain, request, on_text=on_text if on_progress else None)
+    except (ProviderError, ModelError) as error:
+        return Failure(next(code for kind, code in CODES if isinstance(error, kind)), str(error))
+    return Reply(text_of(answer), cut_off=answer.stop == "length")

@@ -1,0 +1,173 @@
+"""The Anthropic SDK behind the port: the Messages API, with its strict turns, signed reasoning and cache marks."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from types import ModuleType
+from typing import Any, Literal
+
+from clew.errors import ModelError
+from clew.models.port import Request
+from clew.models.providers import anthropic_format
+from clew.models.providers.remote import CONNECT_S, OnText, Remote
+from clew.models.providers.wire import read_arguments, words
+from clew.transcript import Assistant, Block, Call, Foreign, Text, Thinking, Usage
+
+OUTPUT = 8_192
+"""Tokens of output where neither the request nor the model's limits say: this API has no default."""
+
+CACHED = ("turn", "flush")
+"""Purposes whose prefix is asked for again: marking it for the cache pays. A brief's request is made once."""
+
+STOPS: dict[str, Literal["stop", "length", "tools", "error"]] = {
+    "end_turn": "stop", "stop_sequence": "stop", "pause_turn": "stop", "max_tokens": "length",
+    "model_context_window_exceeded": "length", "tool_use": "tools", "refusal": "error",
+}  # fmt: skip
+
+
+class AnthropicModel(Remote):
+    """A model that speaks `anthropic-messages`."""
+
+    def _connect(self) -> tuple[ModuleType, Any]:
+        # A second and 60 MB: only who asks a model pays for it.
+        import anthropic  # noqa: PLC0415
+
+        client = anthropic.AsyncAnthropic(
+            api_key=self._key() or "none",
+            base_url=self.endpoint.base_url.rstrip("/").removesuffix("/v1"),
+            max_retries=0,
+            timeout=anthropic.Timeout(None, connect=CONNECT_S),
+            default_headers={name: value.get_secret_value() for name, value in self.endpoint.headers.items()},
+            # A proxy of the environment cannot lead to a server on this machine.
+            http_client=anthropic.DefaultAsyncHttpxClient(trust_env=not self.endpoint.local),
+        )
+        return anthropic, client
+
+    async def _exchange(self, client: Any, request: Request, on_text: OnText) -> Assistant:
+        asked = self.body(request)
+        if on_text is None:
+            return self._answer(_whole(await client.messages.create(**asked)))
+        async with await client.messages.create(**asked, stream=True) as stream:
+            draft = await _streamed(stream, on_text)
+        if draft.stop is None:
+            raise self.cut_off()
+        return self._answer(draft)
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The request as it goes over the wire, apart from how the answer is to come."""
+        most = self.endpoint.limits.max_output
+        sent: dict[str, Any] = {
+            "model": self.endpoint.model,
+            "messages": anthropic_format.messages(request, images=self.endpoint.images),
+            "max_tokens": request.max_output or min(OUTPUT, most or OUTPUT),
+        }
+        if request.system:
+            sent["system"] = [{"type": "text", "text": words(request.system)}]
+        if request.tools:
+            sent["tools"] = [anthropic_format.tool(tool) for tool in request.tools]
+        if request.temperature is not None and not self.endpoint.reasoning:
+            sent["temperature"] = request.temperature
+        if request.purpose in CACHED:
+            anthropic_format.mark(sent)
+        return sent
+
+    def _answer(self, draft: "Draft | None") -> Assistant:
+        if draft is None:
+            raise ModelError(
+                f"{self.name} answered with something that is no message. The history is as it was. "
+                f"Check that {self.endpoint.base_url} is the base URL of an Anthropic-compatible API."
+            )
+        return Assistant(
+            tuple(_read(block) for block in draft.blocks),
+            model=self.name,
+            usage=_usage(draft.usage),
+            stop=STOPS.get(draft.stop or "", "stop"),
+        )
+
+
+class Draft:
+    """An answer as it comes together: content blocks as the API sends them, with the words of calls unread."""
+
+    def __init__(self, usage: Any, stop: str | None = None) -> None:
+        self.blocks: list[dict[str, Any]] = []
+        self.stop = stop
+        self.usage: dict[str, int] = {}
+        self.count(usage)
+
+    def count(self, usage: Any) -> None:
+        """Take in usage: a later report is of the whole, and may leave out what an earlier one said."""
+        for name in ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"):
+            value = getattr(usage, name, None)
+            if value is not None:
+                self.usage[name] = max(value, self.usage.get(name, 0))
+
+    def extend(self, delta: Any) -> str:
+        """Take in a piece of the newest block; its words, if it is of words."""
+        block = self.blocks[-1]
+        match delta.type:
+            case "text_delta":
+                block["text"] += delta.text
+                return str(delta.text)
+            case "thinking_delta":
+                block["thinking"] += delta.thinking
+            case "signature_delta":
+                block["signature"] = delta.signature
+            case "input_json_delta":
+                block["raw"] = block.get("raw", "") + delta.partial_json
+        return ""
+
+
+def _whole(message: Any) -> Draft | None:
+    if not isinstance(getattr(message, "content", None), list):
+        return None
+    draft = Draft(message.usage, message.stop_reason)
+    draft.blocks = [block.to_dict() for block in message.content]
+    return draft
+
+
+async def _streamed(stream: AsyncIterator[Any], on_text: Callable[[str], None]) -> Draft:
+    draft = Draft(None)
+    async for event in stream:
+        match event.type:
+            case "message_start":
+                draft.count(event.message.usage)
+            case "content_block_start":
+                draft.blocks.append(event.content_block.to_dict())
+            case "content_block_delta":
+                if piece := draft.extend(event.delta):
+                    on_text(piece)
+            case "message_delta":
+                draft.stop = event.delta.stop_reason
+                draft.count(event.usage)
+    return draft
+
+
+def _read(block: dict[str, Any]) -> Block:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return Text(text)
+        case {"type": "thinking", "thinking": str(thinking)}:
+            return Thinking(thinking, signature=block.get("signature") or None)
+        case {"type": "redacted_thinking", "data": str(data)}:
+            return Thinking("", redacted=data)
+        case {"type": "tool_use", "id": str(name), "name": str(tool)}:
+            return Call(name, tool, *_arguments(block))
+    return Foreign(str(block.get("type")), block)
+
+
+def _arguments(block: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    if raw := block.get("raw"):
+        return read_arguments(raw)
+    given = block.get("input")
+    return (given, None) if isinstance(given, dict) else ({}, json.dumps(given))
+
+
+def _usage(reported: dict[str, int]) -> Usage | None:
+    """Tokens as reported; all zeros is a server that does not count."""
+    if not any(reported.values()):
+        return None
+    return Usage(
+        input=reported.get("input_tokens"),
+        output=reported.get("output_tokens"),
+        cache_read=reported.get("cache_read_input_tokens"),
+        cache_write=reported.get("cache_creation_input_tokens"),
+    )

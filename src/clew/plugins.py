@@ -1,0 +1,65 @@
+"""The hooks a plug-in can fill, and the plug-ins found through Python's entry points (group `clew.plugins`)."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+import pluggy
+
+hookspec = pluggy.HookspecMarker("clew")
+hookimpl = pluggy.HookimplMarker("clew")
+"""Marks a function of a plug-in as the filling of a hook."""
+
+
+class Material(msgspec.Struct, frozen=True):
+    """What a compaction provider is given to summarise."""
+
+    messages: tuple[str, ...]
+    """The messages that are wound up, as labelled text, oldest first; media are markers."""
+    previous: str | None
+    """The earlier brief."""
+    instructions: str
+    """What a brief must look like: the five headings and the rules."""
+    focus: str | None
+    """What the user asked the brief to look at."""
+    max_output: int
+    """Tokens the brief may take."""
+
+
+class CompactionProvider(Protocol):
+    """Writes briefs in a model's place; named by `compaction.provider`.
+
+    Its text goes through the same repair and audit as a model's. A failure, an empty answer or one that does not pass
+    hands on to the built-in summariser.
+    """
+
+    @property
+    def id(self) -> str:
+        """What the setting names it by."""
+        ...
+
+    async def summarise(self, material: Material) -> str:
+        """A brief of the material."""
+        ...
+
+
+class Hooks:
+    """What a plug-in can provide."""
+
+    @hookspec
+    def compaction_providers(self) -> Sequence[CompactionProvider]:  # type: ignore[empty-body]
+        """Compaction providers to register."""
+
+
+def load() -> pluggy.PluginManager:
+    """A plug-in manager with every installed plug-in registered."""
+    manager = pluggy.PluginManager("clew")
+    manager.add_hookspecs(Hooks)
+    manager.load_setuptools_entrypoints("clew.plugins")
+    return manager
+
+
+def compaction_provider(manager: pluggy.PluginManager, name: str) -> CompactionProvider | None:
+    """The provider registered under a name; the first one where two plug-ins use the same."""
+    offered = (provider for some in manager.hook.compaction_providers() for provider in some)
+    return next((provider for provider in offered if provider.id == name), None)

@@ -1,0 +1,1 @@
+"""What a request is made of, and who takes how much of it."""

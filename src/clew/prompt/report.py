@@ -1,0 +1,158 @@
+"""Who takes how much of a window: a view's contents by kind and by entry, beside the window's thresholds."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from clew.tokens import estimate
+from clew.tokens.usage import Size, measure
+from clew.tokens.window import Thresholds, thresholds
+from clew.transcript import (
+    Assistant,
+    Block,
+    Call,
+    Entry,
+    Foreign,
+    Media,
+    Message,
+    Pin,
+    Said,
+    Shell,
+    Text,
+    Thinking,
+    ToolResult,
+    User,
+    View,
+    blocks_of,
+    brief_text,
+)
+
+LARGEST = 10
+"""Entries a report names one by one."""
+
+PARTS = (
+    "brief", "pinned", "user words", "harness words", "assistant words", "reasoning", "tool calls", "tool results",
+    "shell", "media", "other",
+)  # fmt: skip
+"""The kinds of content a report counts, in the order it shows them."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One kind of content."""
+
+    name: str
+    tokens: int
+    """Estimated."""
+    items: int
+    chars: int
+
+
+class Large(msgspec.Struct, frozen=True):
+    """One of the largest entries."""
+
+    id: str
+    what: str
+    """The kind of message, with the tool's name where there is one."""
+    tokens: int
+
+
+class Report(msgspec.Struct, frozen=True):
+    """A session's window, taken apart."""
+
+    size: Size
+    """What the next request will take, anchored on reported usage where there is any."""
+    estimated: int
+    """The sum of the parts."""
+    parts: tuple[Part, ...]
+    largest: tuple[Large, ...]
+    messages: int
+    window: int | None = None
+    """In tokens; None where it is unknown."""
+    window_source: str = "unknown"
+    thresholds: Thresholds | None = None
+    """Where pruning and compaction set in; None where the window is unknown."""
+
+
+def report(shown: View, sizes: Mapping[str, int], *, window: int | None = None, source: str = "unknown") -> Report:
+    """The report on a view whose entries have these stored sizes, by id."""
+    chars: dict[str, list[int]] = {name: [0, 0, 0] for name in PARTS}
+    for name, tokens, length in _counted(shown):
+        row = chars[name]
+        row[0], row[1], row[2] = row[0] + tokens, row[1] + 1, row[2] + length
+    parts = tuple(Part(name, tokens, items, length) for name, (tokens, items, length) in chars.items() if items)
+    said = [entry for entry in shown.entries if isinstance(entry.body, Said)]
+    largest = sorted(said, key=lambda entry: sizes.get(entry.id, 0), reverse=True)[:LARGEST]
+    return Report(
+        size=measure(shown, sizes),
+        estimated=sum(part.tokens for part in parts),
+        parts=parts,
+        largest=tuple(Large(entry.id, what(entry), sizes.get(entry.id, 0)) for entry in largest),
+        messages=len(said),
+        window=window,
+        window_source=source,
+        thresholds=thresholds(window) if window else None,
+    )
+
+
+def what(entry: Entry) -> str:
+    """What an entry is, in two or three words."""
+    message: Message | None = entry.body.message if isinstance(entry.body, Said) else None
+    match message:
+        case User():
+            return "harness message" if message.synthetic else "user message"
+        case Assistant():
+            calls = [block.name for block in message.blocks if isinstance(block, Call)]
+            return f"assistant calls {', '.join(calls[:3])}" if calls else "assistant message"
+        case ToolResult():
+            return f"{'error' if message.error else 'result'} of {message.tool}"
+        case Shell():
+            return "shell command"
+    return type(entry.body).__name__.lower()
+
+
+def _counted(shown: View) -> Iterator[tuple[str, int, int]]:
+    """Each piece of content: the name of its part, its tokens, its characters."""
+    if shown.brief:
+        yield "brief", estimate.text(brief_text(shown.brief.summary)), len(shown.brief.summary)
+    for entry in shown.entries:
+        if isinstance(entry.body, Said):
+            yield from _of_message(entry.body.message)
+        elif isinstance(entry.body, Pin) and entry.body.on:
+            yield "pinned", estimate.text(entry.body.text), len(entry.body.text)
+
+
+def _of_message(message: Message) -> Iterator[tuple[str, int, int]]:
+    for block in blocks_of(message):
+        single = Assistant((block,))
+        yield _part_of(message, block), estimate.message(single), _chars(block)
+
+
+def _part_of(message: Message, block: Block) -> str:
+    match block:
+        case Thinking():
+            return "reasoning"
+        case Call():
+            return "tool calls"
+        case Media():
+            return "media"
+        case Foreign():
+            return "other"
+    match message:
+        case User():
+            return "harness words" if message.synthetic else "user words"
+        case Assistant():
+            return "assistant words"
+        case ToolResult():
+            return "tool results"
+    return "shell"
+
+
+def _chars(block: Block) -> int:
+    match block:
+        case Text() | Thinking():
+            return len(block.text)
+        case Call():
+            return len(block.name) + len(str(block.arguments))
+        case Media():
+            return len(block.data or block.url or "")
+    return 0

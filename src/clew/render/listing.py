@@ -1,0 +1,101 @@
+"""Sessions, compactions, windows and threads as tables."""
+
+from collections.abc import Iterable, Iterator
+
+from rich.table import Table
+from rich.text import Text
+
+from clew.clock import iso
+from clew.prompt.report import Report, what
+from clew.render.compaction import OUTCOMES
+from clew.render.text import age, number, one_line, percent, plural, short, visible
+from clew.runtime.session import Thread, Wound, pinned_text
+from clew.store.port import Record, SessionRow
+from clew.tokens.window import LADDER
+from clew.transcript import Said
+
+
+def sessions(rows: Iterable[SessionRow], now: int) -> Table:
+    """Sessions, one a row, with their compaction counts."""
+    table = _table("session", "entries:r", "window:r", "🧹:r", "used", "from")
+    for row in rows:
+        table.add_row(
+            visible(row.key), number(row.entries), short(row.window_tokens), str(row.compactions),
+            f"{age(row.updated, now)} ago", visible(str(row.meta.get("format", "")))
+        )  # fmt: skip
+    return table
+
+
+def compactions(wounds: Iterable[Wound]) -> Table:
+    """The compactions of a session, one a row."""
+    table = _table("id", "when", "before:r", "after:r", "brief", "by", "state")
+    for wound in wounds:
+        body = wound.body
+        table.add_row(
+            wound.id, iso(wound.at)[:16].replace("T", " "), short(body.tokens_before), short(body.tokens_after),
+            OUTCOMES[body.verdict.outcome].split(";")[0], visible(body.model or "rules"), wound.standing
+        )  # fmt: skip
+    return table
+
+
+def context(report: Report, *, detail: bool = False) -> Iterator[Text | Table]:
+    """Who takes how much of a window."""
+    size, window = report.size, report.window
+    fill = f" of {number(window)}, {percent(size.tokens or 0, window)}" if window else ""
+    yield Text(f"{number(size.tokens)} tokens{fill} ({size.source}) in {plural(report.messages, 'message')}")
+    if window is None:
+        yield Text("The window is unknown: no model is set. Name a size with --window N.", style="dim")
+    table = _table("part", "tokens:r", "share:r", "items:r", "characters:r")
+    for part in report.parts:
+        share = percent(part.tokens, report.estimated)
+        table.add_row(part.name, number(part.tokens), share, number(part.items), number(part.chars))
+    yield table
+    if detail:
+        largest = _table("largest entries", "what", "tokens:r")
+        for one in report.largest:
+            largest.add_row(one.id, visible(one.what), number(one.tokens))
+        yield largest
+        yield from _ladder(report)
+
+
+def _ladder(report: Report) -> Iterator[Table]:
+    if report.thresholds is None:
+        return
+    table = _table("step", "from tokens:r", "what happens")
+    for rung in LADDER:
+        table.add_row(rung.name, number(rung.at(report.thresholds)), rung.does)
+    yield table
+
+
+def threads(found: Iterable[Thread], *, full: bool) -> Iterator[Text]:
+    """The lines of a brief with what stands behind them; `full` quotes the entries."""
+    for thread in found:
+        style = "bold" if thread.text.startswith("#") else "" if thread.sources or not thread.claims else "red"
+        mark = f"  ← {', '.join(record.entry.id for record in thread.sources)}" if thread.sources else ""
+        unsupported = "  ← nothing supports this line" if thread.claims and not thread.sources else ""
+        yield Text.assemble(
+            (f"{thread.number:>4} ", "dim"), (one_line(thread.text, 100), style), (mark + unsupported, "cyan")
+        )
+        if full:
+            for record in thread.sources:
+                yield from quoted(record)
+
+
+def quoted(record: Record) -> Iterator[Text]:
+    """An entry word for word, under its id, time and kind."""
+    entry = record.entry
+    yield Text(f"     ┌ {entry.id} · entry {record.seq} · {iso(entry.at)} · {visible(what(entry))}", style="cyan")
+    text = pinned_text(entry.body.message) if isinstance(entry.body, Said) else ""
+    lines = visible(text).split("\n")
+    for line in lines[:40]:
+        yield Text(f"     │ {line}")
+    if len(lines) > 40:
+        yield Text(f"     └ … {plural(len(lines) - 40, 'more line')}; clew trace --json gives all", style="dim")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in columns:
+        name, _, side = column.partition(":")
+        table.add_column(name, justify="right" if side else "left", overflow="fold")
+    return table

@@ -1,0 +1,237 @@
+"""The handle a program holds on one session: what it shows, what was wound up, and the way back to all of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from clew.clock import NewId, Now
+from clew.errors import CallerError, UnknownEntry
+from clew.prompt.report import Report, report
+from clew.runtime.compaction import sizes_in, view_tokens
+from clew.store.port import Draft, Record, SessionRow, Slice, Store
+from clew.tokens import estimate
+from clew.transcript import (
+    Compaction,
+    Line,
+    Message,
+    Pin,
+    Reset,
+    Said,
+    Undo,
+    View,
+    blocks_of,
+    mend,
+    view,
+)
+from clew.transcript.message import Call, Media, Text, Thinking
+
+PINNED_TOKENS = 6_000
+"""Tokens all pinned messages together may take: they are in every request from then on."""
+
+Standing = Literal["standing", "superseded", "undone"]
+
+
+class Wound(msgspec.Struct, frozen=True):
+    """A compaction as it stands in its session."""
+
+    id: str
+    at: int
+    body: Compaction
+    standing: Standing
+    """`standing`: the view starts from it; `superseded`: a later one took it up; `undone`: it was taken back."""
+
+
+class Thread(msgspec.Struct, frozen=True):
+    """One line of a brief and the entries behind it."""
+
+    number: int
+    text: str
+    sources: tuple[Record, ...]
+    claims: bool
+    """False for headings and blank lines, which need no support."""
+
+
+class Session:
+    """One session of a store."""
+
+    def __init__(self, store: Store, key: str, *, now: Now, new_id: NewId) -> None:
+        self.store, self.key, self._now, self._new_id = store, key, now, new_id
+
+    def row(self) -> SessionRow:
+        """What is known of the session without reading it."""
+        return self.store.session(self.key)
+
+    def window(self) -> Slice:
+        """The stored entries of the active window."""
+        return self.store.window(self.key)
+
+    def view(self) -> View:
+        """What the model may see."""
+        return view(self.window().entries)
+
+    def messages(self) -> list[Message]:
+        """What to send: the view's messages, each call paired with one result."""
+        return mend(self.view().messages())
+
+    def append(self, *messages: Message) -> list[Record]:
+        """Store messages at the end of the session; they are durable when this returns."""
+        bodies = [Said(message) for message in messages]
+        return self.store.append(self.key, [self._draft(body, estimate.message(body.message)) for body in bodies])
+
+    def context(self, *, window: int | None = None, source: str = "unknown") -> Report:
+        """Who takes how much of the window."""
+        stored = self.window()
+        return report(view(stored.entries), sizes_in(stored), window=window, source=source)
+
+    def compactions(self) -> list[Wound]:
+        """All compactions, oldest first."""
+        records = self.store.compactions(self.key)
+        standing, taken_up = self.row().boundary, self._taken_up(records)
+        return [
+            Wound(record.entry.id, record.entry.at, body, _standing(record.entry.id, standing, taken_up))
+            for record in records
+            if isinstance(body := record.entry.body, Compaction)
+        ]
+
+    def _taken_up(self, records: Sequence[Record]) -> set[str]:
+        """The compactions that lead up to the boundary; a reset ends the chain, and all before it stay as they were."""
+        boundary = self.window().boundary
+        if boundary is not None and isinstance(boundary.entry.body, Reset):
+            return {record.entry.id for record in records if record.seq < boundary.seq}
+        by_id = {record.entry.id: record.entry.body for record in records}
+        chain: set[str] = set()
+        here = boundary.entry.id if boundary else None
+        while here is not None and isinstance(body := by_id.get(here), Compaction) and here not in chain:
+            chain.add(here)
+            here = body.previous
+        return chain
+
+    def pin(self, name: str) -> Record:
+        """Keep a message for good, by its id or the start of it. Raises UnknownEntry, CallerError."""
+        target = self.store.entry(self.key, name).entry
+        if not isinstance(target.body, Said):
+            raise UnknownEntry(f"Entry {target.id} is no message, so it cannot be pinned; nothing was changed.")
+        text = pinned_text(target.body.message)
+        pin = Pin(target.id, text, type(target.body.message).__name__.lower())
+        size, taken = estimate.text(text), sum(estimate.text(one) for one in self.pinned().values())
+        if size + taken > PINNED_TOKENS:
+            raise CallerError(
+                f"The message has about {size:,} tokens and {taken:,} are pinned already; together they may have "
+                f"{PINNED_TOKENS:,}, since they are in every request. Nothing was changed. Pin a shorter message, or "
+                "take one off with `clew pin KEY ENTRY --off`."
+            )
+        return self._store(pin, size)
+
+    def unpin(self, name: str) -> Record:
+        """Let a pinned message go again. Raises UnknownEntry."""
+        target = self.store.entry(self.key, name).entry
+        if target.id not in self.pinned():
+            raise UnknownEntry(f"Entry {target.id} is not pinned; nothing was changed.")
+        return self._store(Pin(target.id, "", "", on=False), 0)
+
+    def pinned(self) -> dict[str, str]:
+        """The pinned messages, by the id of their entry."""
+        shown = self.view()
+        kept = {item.key: item.text for item in shown.brief.ledger.pins} if shown.brief else {}
+        for entry in shown.entries:
+            if isinstance(entry.body, Pin):
+                kept.pop(entry.body.target, None)
+                if entry.body.on:
+                    kept[entry.body.target] = entry.body.text
+        return kept
+
+    def undo(self) -> tuple[str, int, int]:
+        """Take the newest compaction back: the view is again what it was, with what was said since behind it.
+
+        Returns the id of the compaction and the size of the view before and after. Raises CallerError, Conflict.
+        """
+        window = self.window()
+        newest = window.boundary.entry if window.boundary else None
+        if newest is None or not isinstance(newest.body, Compaction):
+            raise CallerError(f"Session {self.key} has no compaction to undo; nothing was changed.")
+        older = self._older(newest.body.previous)
+        before = view_tokens(view(window.entries), sizes_in(window))
+        draft = self._draft(Undo(newest.id), 0)
+        self.store.commit(
+            self.key,
+            draft,
+            generation=window.session.generation,
+            boundary=older.entry.id if older else None,
+            start=_first_kept(older),
+            event="undo",
+            data={"compaction": newest.id},
+        )
+        after = self.window()
+        return newest.id, before, view_tokens(view(after.entries), sizes_in(after))
+
+    def trace(self, line: int | None = None, *, compaction: str | None = None) -> tuple[Wound, list[Thread]]:
+        """The lines of a brief (of the standing one, or of the one named), or one line, each with its sources.
+
+        Raises CallerError where there is no brief or no such line.
+        """
+        wound = self._wound(compaction)
+        texts = wound.body.summary.split("\n")
+        if line is not None and not 1 <= line <= len(texts):
+            raise CallerError(f"The brief has lines 1 to {len(texts)}; there is no line {line}.")
+        numbers = [line] if line is not None else list(range(1, len(texts) + 1))
+        known: Mapping[int, Line] = {one.number: one for one in wound.body.lines}
+        wanted = [one for number in numbers if number in known for one in known[number].sources]
+        found = self.store.entry_many(self.key, list(dict.fromkeys(wanted)))
+        return wound, [_thread(number, texts[number - 1], known.get(number), found) for number in numbers]
+
+    def _wound(self, name: str | None) -> Wound:
+        wounds = self.compactions()
+        if name:
+            wounds = [wound for wound in wounds if wound.id.startswith(name)]
+        else:
+            wounds = [wound for wound in wounds if wound.standing == "standing"]
+        if not wounds:
+            which = f"no compaction that starts with {name}" if name else "no brief"
+            raise CallerError(f"Session {self.key} has {which}. `clew compact {self.key}` writes one.")
+        return wounds[-1]
+
+    def _older(self, name: str | None) -> Record | None:
+        return self.store.entry(self.key, name) if name else None
+
+    def _store(self, body: Pin, tokens: int) -> Record:
+        (record,) = self.store.append(self.key, [self._draft(body, tokens)])
+        return record
+
+    def _draft(self, body: Any, tokens: int) -> Draft:
+        return Draft(self._new_id(), self._now(), body, tokens)
+
+
+def _standing(name: str, standing: str | None, taken_up: set[str]) -> Standing:
+    if name == standing:
+        return "standing"
+    return "superseded" if name in taken_up else "undone"
+
+
+def _first_kept(record: Record | None) -> str | None:
+    body = record.entry.body if record else None
+    return body.first_kept if isinstance(body, Compaction | Reset) else None
+
+
+def _thread(number: int, text: str, line: Line | None, found: Mapping[str, Record]) -> Thread:
+    sources = tuple(found[one] for one in line.sources if one in found) if line else ()
+    return Thread(number, text, sources, claims=line is not None)
+
+
+def pinned_text(message: Message) -> str:
+    """The words of a message that is pinned: what was said, called and returned, media by name."""
+    parts: Sequence[str] = [_block_text(block) for block in blocks_of(message)]
+    return "\n".join(part for part in parts if part)
+
+
+def _block_text(block: object) -> str:
+    match block:
+        case Text():
+            return block.text
+        case Call():
+            return f"[call of {block.name}] {msgspec.json.encode(block.arguments).decode()}"
+        case Media():
+            return f"[{block.media_type}]"
+        case Thinking():
+            return ""
+    return ""

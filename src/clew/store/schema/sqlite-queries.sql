@@ -1,0 +1,78 @@
+-- What the SQLite store asks, by name. A list of ids is handed over as one JSON array.
+
+-- name: create
+INSERT INTO sessions (key, created, updated, leaf, generation, boundary, start, entries, compactions,
+                      window_tokens, window_bytes, meta)
+VALUES (:key, :created, :updated, :leaf, :generation, :boundary, :start, :entries, :compactions,
+        :window_tokens, :window_bytes, :meta);
+
+-- name: session
+SELECT id, key, created, updated, leaf, generation, boundary, start, entries, compactions,
+       window_tokens, window_bytes, meta
+FROM sessions WHERE key = :key;
+
+-- name: sessions
+SELECT id, key, created, updated, leaf, generation, boundary, start, entries, compactions,
+       window_tokens, window_bytes, meta
+FROM sessions
+WHERE substr(key, 1, length(:prefix)) = :prefix AND updated >= coalesce(:active_since, updated)
+ORDER BY updated DESC, key LIMIT coalesce(:limit, -1);
+
+-- name: update
+UPDATE sessions
+SET updated = :updated, leaf = :leaf, generation = :generation, boundary = :boundary, start = :start,
+    entries = :entries, compactions = :compactions, window_tokens = :window_tokens, window_bytes = :window_bytes
+WHERE id = :session;
+
+-- name: describe
+UPDATE sessions SET meta = :meta WHERE id = :session;
+
+-- name: delete
+DELETE FROM sessions WHERE id = :session;
+
+-- name: known
+SELECT id, seq, kind FROM entries
+WHERE session = :session AND id IN (SELECT value FROM json_each(:ids));
+
+-- name: insert
+INSERT INTO entries (session, seq, id, kind, tokens, size, version, data)
+VALUES (:session, :seq, :id, :kind, :tokens, :size, :version, :data);
+
+-- name: sums
+SELECT coalesce(sum(tokens), 0), coalesce(sum(size), 0) FROM entries WHERE session = :session AND seq >= :start;
+
+-- name: page
+SELECT seq, tokens, size, version, data FROM entries
+WHERE session = :session AND seq > :after ORDER BY seq LIMIT :limit;
+
+-- name: named
+SELECT seq, tokens, size, version, data FROM entries
+WHERE session = :session AND id >= :name ORDER BY id LIMIT 2;
+
+-- name: many
+-- In no order: asked for one by `seq`, SQLite would walk the whole session to save the sorting.
+SELECT seq, tokens, size, version, data FROM entries
+WHERE session = :session AND id IN (SELECT value FROM json_each(:ids));
+
+-- name: compactions
+SELECT seq, tokens, size, version, data FROM entries
+WHERE session = :session AND kind = 'compaction' ORDER BY seq;
+
+-- name: find_compaction
+SELECT sessions.key, entries.seq, entries.tokens, entries.size, entries.version, entries.data
+FROM entries JOIN sessions ON sessions.id = entries.session
+WHERE entries.kind = 'compaction' AND entries.id >= :name
+ORDER BY entries.id, entries.session LIMIT 2;
+
+-- name: happened
+INSERT INTO events (session, at, kind, data) VALUES (:session, :at, :kind, :data);
+
+-- name: events
+SELECT events.seq, sessions.key, events.at, events.kind, events.data
+FROM events JOIN sessions ON sessions.id = events.session
+WHERE events.seq > :after ORDER BY events.seq LIMIT coalesce(:limit, -1);
+
+-- name: events_of
+SELECT events.seq, sessions.key, events.at, events.kind, events.data
+FROM events JOIN sessions ON sessions.id = events.session
+WHERE sessions.key = :key AND events.seq > :after ORDER BY events.seq LIMIT coalesce(:limit, -1);

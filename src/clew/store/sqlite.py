@@ -1,0 +1,239 @@
+"""Transcripts in a SQLite file: what a machine of its own uses. Any number of threads and processes may share it."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from clew.store.place import (
+    Known,
+    Placed,
+    appended,
+    chosen,
+    described,
+    fresh,
+    json_bytes,
+    moved,
+    named_by,
+    named_by_move,
+    pages,
+    place,
+    same_generation,
+    session_exists,
+    sliced,
+    unknown_session,
+    window_start,
+)
+from clew.store.port import Draft, Event, Record, SessionRow, Slice
+from clew.store.sql import queries
+from clew.store.sqlite_file import SqliteFile
+from clew.transcript import SCHEMA, clean, decode
+
+SQL = queries("sqlite")
+_ALL = -1
+"""SQLite's word for no limit."""
+
+
+class SqliteStore:
+    """The store in one SQLite file; a missing file is made, folders and all.
+
+    Raises ForeignStore, NewerSchema, DamagedStore or StoreError for a file it cannot use, which stays as it is.
+    `busy_seconds` is how long one writer waits for another before StoreBusy.
+    """
+
+    def __init__(self, path: str | PathLike[str], *, busy_seconds: float = 10.0) -> None:
+        self._file = SqliteFile(Path(path), busy_seconds)
+
+    def create(self, key: str, *, at: int, meta: dict[str, Any] | None = None) -> SessionRow:
+        """See the port."""
+        row = fresh(key, at, meta)
+        with self._file.writing() as db:
+            if db.execute(SQL["session"], {"key": key}).fetchone():
+                raise session_exists(key)
+            ident = db.execute(SQL["create"], _columns(row) | {"meta": json_bytes(row.meta)}).lastrowid
+            _happened(db, ident, at, "created", {})
+        return row
+
+    def session(self, key: str) -> SessionRow:
+        """See the port."""
+        with self._file.reading() as db:
+            return _session(db, key)[1]
+
+    def sessions(
+        self, *, prefix: str = "", active_since: int | None = None, limit: int | None = None
+    ) -> list[SessionRow]:
+        """See the port."""
+        wanted = {"prefix": clean(prefix), "active_since": active_since, "limit": limit}
+        with self._file.reading() as db:
+            return [_row(found) for found in db.execute(SQL["sessions"], wanted)]
+
+    def append(self, key: str, drafts: Sequence[Draft]) -> list[Record]:
+        """See the port."""
+        with self._file.writing() as db:
+            ident, row = _session(db, key)
+            placed = place(row, drafts, _known(db, ident, named_by(drafts)))
+            _insert(db, ident, placed)
+            _update(db, ident, appended(row, placed))
+        return [one.record for one in placed]
+
+    def commit(
+        self,
+        key: str,
+        draft: Draft,
+        *,
+        generation: int,
+        boundary: str | None,
+        start: str | None,
+        event: str,
+        data: dict[str, Any],
+    ) -> Record:
+        """See the port."""
+        with self._file.writing() as db:
+            ident, row = _session(db, key)
+            same_generation(row, generation)
+            known = _known(db, ident, named_by_move(draft, boundary, start))
+            [one] = place(row, [draft], known)
+            first = window_start(one, known, boundary, start)
+            _insert(db, ident, [one])
+            sums = db.execute(SQL["sums"], {"session": ident, "start": first}).fetchone()
+            _update(db, ident, moved(row, one, known, boundary=boundary, start=first, sums=sums))
+            _happened(db, ident, draft.at, event, data)
+        return one.record
+
+    def describe(self, key: str, meta: dict[str, Any]) -> None:
+        """See the port."""
+        with self._file.writing() as db:
+            ident, row = _session(db, key)
+            db.execute(SQL["describe"], {"session": ident, "meta": json_bytes(described(row, meta))})
+
+    def window(self, key: str) -> Slice:
+        """See the port."""
+        with self._file.reading() as db:
+            ident, row = _session(db, key)
+            boundary = _many(db, ident, [row.boundary]).get(row.boundary) if row.boundary else None
+            return sliced(row, _page(db, ident, row.start - 1, _ALL), boundary)
+
+    def entries(self, key: str, *, after: int = 0, limit: int | None = None) -> Iterator[Record]:
+        """See the port."""
+        self.session(key)
+        return pages(partial(self._read, key), after, limit)
+
+    def entry(self, key: str, name: str) -> Record:
+        """See the port."""
+        with self._file.reading() as db:
+            ident, _ = _session(db, key)
+            found = _records(db, "named", {"session": ident, "name": clean(name)})
+        return chosen(name, [(key, record) for record in found])[1]
+
+    def entry_many(self, key: str, ids: Sequence[str]) -> dict[str, Record]:
+        """See the port."""
+        with self._file.reading() as db:
+            ident, _ = _session(db, key)
+            return _many(db, ident, ids)
+
+    def compactions(self, key: str) -> list[Record]:
+        """See the port."""
+        with self._file.reading() as db:
+            ident, _ = _session(db, key)
+            return _records(db, "compactions", {"session": ident})
+
+    def find_compaction(self, name: str) -> tuple[str, Record]:
+        """See the port."""
+        with self._file.reading() as db:
+            found = [(key, _record(rest)) for key, *rest in db.execute(SQL["find_compaction"], {"name": clean(name)})]
+        return chosen(name, found)
+
+    def events(self, key: str | None = None, *, after: int = 0, limit: int | None = None) -> list[Event]:
+        """See the port."""
+        query, wanted = ("events", {}) if key is None else ("events_of", {"key": clean(key)})
+        with self._file.reading() as db:
+            found = db.execute(SQL[query], {"after": after, "limit": limit, **wanted}).fetchall()
+        return [Event(seq, owner, at, kind, msgspec.json.decode(data)) for seq, owner, at, kind, data in found]
+
+    def delete(self, key: str) -> None:
+        """See the port."""
+        with self._file.writing() as db:
+            ident, _ = _session(db, key)
+            db.execute(SQL["delete"], {"session": ident})
+
+    def close(self) -> None:
+        """See the port."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _read(self, key: str, after: int, limit: int) -> list[Record]:
+        with self._file.reading() as db:
+            ident, _ = _session(db, key)
+            return _page(db, ident, after, limit)
+
+
+def _session(db: sqlite3.Connection, key: str) -> tuple[int, SessionRow]:
+    """A session's number in the tables, and its row. A key with a lone surrogate is looked for, and not found."""
+    found = db.execute(SQL["session"], {"key": clean(key)}).fetchone()
+    if found is None or found[1] != key:
+        raise unknown_session(key)
+    return found[0], _row(found)
+
+
+def _row(found: Sequence[Any]) -> SessionRow:
+    columns = dict(zip(SessionRow.__struct_fields__, found[1:], strict=True))
+    return SessionRow(**columns | {"meta": msgspec.json.decode(columns["meta"])})
+
+
+def _columns(row: SessionRow) -> dict[str, Any]:
+    columns = msgspec.structs.asdict(row)
+    del columns["meta"]
+    return columns
+
+
+def _update(db: sqlite3.Connection, ident: int, row: SessionRow) -> None:
+    db.execute(SQL["update"], _columns(row) | {"session": ident})
+
+
+def _known(db: sqlite3.Connection, ident: int, names: Iterable[str]) -> dict[str, Known]:
+    found = db.execute(SQL["known"], {"session": ident, "ids": json_bytes(list(names)).decode()})
+    return {name: Known(seq, kind) for name, seq, kind in found}
+
+
+def _insert(db: sqlite3.Connection, ident: int, placed: Sequence[Placed]) -> None:
+    db.executemany(
+        SQL["insert"],
+        (
+            {
+                "session": ident, "seq": one.record.seq, "id": one.record.entry.id, "kind": one.kind,
+                "tokens": one.record.tokens, "size": one.record.size, "version": SCHEMA, "data": one.data,
+            }
+            for one in placed
+        ),
+    )  # fmt: skip
+
+
+def _page(db: sqlite3.Connection, ident: int, after: int, limit: int) -> list[Record]:
+    return _records(db, "page", {"session": ident, "after": after, "limit": limit})
+
+
+def _many(db: sqlite3.Connection, ident: int, ids: Sequence[str]) -> dict[str, Record]:
+    found = _records(db, "many", {"session": ident, "ids": json_bytes(list(ids)).decode()})
+    return {record.entry.id: record for record in found}
+
+
+def _records(db: sqlite3.Connection, query: str, wanted: dict[str, Any]) -> list[Record]:
+    return [_record(found) for found in db.execute(SQL[query], wanted)]
+
+
+def _record(found: Sequence[Any]) -> Record:
+    seq, tokens, size, version, data = found
+    return Record(seq, decode(data, schema=version), tokens, size)
+
+
+def _happened(db: sqlite3.Connection, ident: int | None, at: int, kind: str, data: dict[str, Any]) -> None:
+    db.execute(SQL["happened"], {"session": ident, "at": at, "kind": kind, "data": json_bytes(data)})

@@ -1,0 +1,93 @@
+"""What every store must do with sessions, their rows, facts and events."""
+
+from typing import Any
+
+import pytest
+
+from clew.errors import BadInput, SessionExists, StoreError, UnknownEntry, UnknownSession
+from clew.store.port import SessionRow, Slice, Store
+from clew.testing.scene import KEY, brief, ids, said, wind_up
+
+
+class SessionsContract:
+    """A part of `clew.testing.StoreContract`."""
+
+    def test_new_session_is_empty_and_its_first_event_says_so(self, store: Store) -> None:
+        assert store.session(KEY) == SessionRow(KEY, 500, 500, None, 0, None, 1, 0, 0, 0, 0, {"title": "first"})
+        assert store.window(KEY) == Slice(store.session(KEY), None, ())
+        assert [(event.key, event.at, event.kind) for event in store.events()] == [(KEY, 500, "created")]
+
+    def test_a_key_is_given_once(self, store: Store) -> None:
+        with pytest.raises(SessionExists, match=KEY):
+            store.create(KEY, at=9)
+        assert store.session(KEY).created == 500
+
+    @pytest.mark.parametrize("key", ["", "half \ud83d an emoji", "zero\0byte"])
+    def test_a_key_that_is_no_text_is_refused(self, store: Store, key: str) -> None:
+        with pytest.raises(BadInput):
+            store.create(key, at=1)
+        with pytest.raises(UnknownSession):
+            store.session(key)
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda store: store.session("no"),
+            lambda store: store.append("no", [said("a")]),
+            lambda store: store.append("no", []),
+            lambda store: store.commit("no", brief("c"), generation=0, boundary="c", start=None, event="x", data={}),
+            lambda store: store.describe("no", {}),
+            lambda store: store.window("no"),
+            lambda store: store.entries("no"),
+            lambda store: store.entry("no", "a"),
+            lambda store: store.entry_many("no", ["a"]),
+            lambda store: store.compactions("no"),
+            lambda store: store.delete("no"),
+        ],
+    )
+    def test_an_unknown_session_is_named(self, store: Store, call: Any) -> None:
+        with pytest.raises(UnknownSession, match="'no'"):
+            call(store)
+        assert [row.key for row in store.sessions()] == [KEY]
+
+    def test_sessions_come_most_recently_used_first(self, store: Store) -> None:
+        for key, at in (("b", 600), ("a", 600), ("old", 100)):
+            store.create(key, at=at)
+        store.append("old", [said("x", at=900)])
+        assert [row.key for row in store.sessions()] == ["old", "a", "b", KEY]
+        assert [row.key for row in store.sessions(limit=2)] == ["old", "a"]
+        assert [row.key for row in store.sessions(active_since=600)] == ["old", "a", "b"]
+
+    def test_a_prefix_is_text_and_no_pattern(self, store: Store) -> None:
+        for key in ("a_b", "aXb", "a%b", "日本", "日本語", "A_b"):
+            store.create(key, at=1)
+        assert [row.key for row in store.sessions(prefix="a_")] == ["a_b"]
+        assert [row.key for row in store.sessions(prefix="a%")] == ["a%b"]
+        assert [row.key for row in store.sessions(prefix="日本")] == ["日本", "日本語"]
+
+    def test_facts_are_added_changed_and_taken_away(self, store: Store) -> None:
+        store.describe(KEY, {"model": "p/m", "title": None, "deep": {"list": (1, None)}})
+        store.describe(KEY, {"model": "p/n", "absent": None})
+        assert store.session(KEY).meta == {"model": "p/n", "deep": {"list": [1, None]}}
+        with pytest.raises(BadInput):
+            store.describe(KEY, {"model": object()})
+        assert store.session(KEY).meta["model"] == "p/n"
+
+    def test_a_deleted_session_leaves_nothing_behind(self, store: Store) -> None:
+        store.create("other", at=1)
+        store.append(KEY, [said("a")])
+        wind_up(store, "c")
+        store.delete(KEY)
+        assert [row.key for row in store.sessions()] == ["other"]
+        assert [event.key for event in store.events()] == ["other"]
+        with pytest.raises(UnknownEntry):
+            store.find_compaction("c")
+        store.create(KEY, at=2)
+        assert (ids(store.window(KEY)), store.session(KEY).entries) == ([], 0)
+
+    def test_a_closed_store_says_so(self, store: Store) -> None:
+        store.close()
+        store.close()
+        for call in (lambda: store.session(KEY), lambda: store.append(KEY, [said("a")]), lambda: store.events()):
+            with pytest.raises(StoreError, match="closed"):
+                call()
