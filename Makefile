@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml
 	@echo 'Setting up $(VENV) (once) ...'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 		{ rm -rf $(VENV); echo 'Python could not make $(VENV); nothing was set up. On Debian and Ubuntu: apt install python3-venv' >&2; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' || \
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]' || \
 		{ echo 'The packages could not be installed; $(VENV) was kept as far as it got. Check that the package index can be reached, then run make again.' >&2; exit 1; }
 	@touch $@
 

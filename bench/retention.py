@@ -12,28 +12,27 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import msgspec
-
 from bench import sessions
+
 from clew.compact.ledger import gather, render
 from clew.tokens import estimate
 from clew.transcript import Assistant, Call, Entry, Ledger, Message, Said, Text, User, blocks_of, text_of
 
 NEXT_CALLS = 30
 ASK = 500
-"""Characters of an ask that count for `asks`: what is longer ends in pasted files and logs. `whole` counts all of it."""
+"""Characters of an ask that count for `asks`: what is longer holds pasted files and logs. `whole` counts all."""
 TAIL = 20_000
 """Tokens of the kept tail."""
 EDITING = ("Edit", "Write", "MultiEdit", "NotebookEdit", "edit", "write", "str_replace_editor")
 
 NAME = re.compile(
     r"https?://[^\s\"'<>)\]`]+"
-    r"|(?:[A-Za-z]:\\|~?/|\.{1,2}/)?(?:[\w.@+-]+[/\\])+[\w.@+-]+"  # paths
+    r"|(?:~?/|\.{1,2}/)?(?:[\w.@+-]+/)+[\w.@+-]+"  # paths
     r"|\b[\w-]+\.(?:[a-z]{2,4}|json|toml|yaml|lock)\b"  # files, hosts, package.function
     r"|\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"
     r"|(?<![\w-])--[a-z][\w-]+"  # flags
@@ -74,11 +73,7 @@ def stands(name: str, text: str) -> bool:
 
 def short(name: str) -> str:
     """A path by its last two segments, any other name as it is."""
-    return (
-        name
-        if "://" in name
-        else "/".join([part for part in re.split(r"[/\\]", name) if part not in ("", ".", "..")][-2:])
-    )
+    return name if "://" in name else "/".join([part for part in name.split("/") if part not in ("", ".", "..")][-2:])
 
 
 def written(name: str, text: str) -> bool:
@@ -129,6 +124,12 @@ def needed(before: str, after: Sequence[Message], form: Callable[[str], str]) ->
     return [name for name, counts in found.items() if counts]
 
 
+def edited(call: Call) -> list[str]:
+    """The file a call edited or wrote."""
+    path = call.arguments.get("file_path") or call.arguments.get("path")
+    return [path] if call.name in EDITING and isinstance(path, str) else []
+
+
 def shingles(text: str) -> set[tuple[str, ...]]:
     """Runs of four words; of four characters where a script has no blanks."""
     parts = re.findall(
@@ -147,10 +148,7 @@ class Case:
         self.characters = len(text)
         self.need = needed(text, recorded.after, short)
         self.exact = needed(text, recorded.after, str)
-        self.edited = list(dict.fromkeys(
-            short(path) for message in said for call in calls(message) if call.name in EDITING
-            for path in [call.arguments.get("file_path") or call.arguments.get("path")] if isinstance(path, str)
-        ))  # fmt: skip
+        self.edited = list(dict.fromkeys(path for message in said for call in calls(message) for path in edited(call)))
         asked = [text_of(one) for one in said if isinstance(one, User) and not one.synthetic]
         self.asks = [ask for text in asked if (ask := shingles(text[:ASK]))]
         self.whole = [ask for text in asked if (ask := shingles(text))]
@@ -162,7 +160,7 @@ class Case:
         return Score(
             kept / len(self.need) if self.need else None,
             share(written(name, text) for name in self.exact),
-            share(stands(path, text) for path in self.edited),
+            share(stands(short(path), text) or written(path, text) for path in self.edited),
             mean(len(ask & there) / len(ask) for ask in self.asks) if self.asks else None,
             mean(len(ask & there) / len(ask) for ask in self.whole) if self.whole else None,
             estimate.text(text), len(self.need), kept,
@@ -204,10 +202,10 @@ def columns(case: Case, budgets: Sequence[int], rounds: Sequence[int]) -> dict[s
         for budget in budgets:
             label = f"brief {budget}" + (f", {nth} rounds" if nth > 1 else "")
             found[label] = case.score(render(whole, budget, standalone=True).text)
-            brief = render(older, budget, standalone=True).text
+            brief = render(older, budget, standalone=True, shown=tail).text
             found[f"{label} + tail"] = case.score(f"{brief}\n{tail}")
         if case.summary and nth == 1:
-            below = render(older, 4000, standalone=False).text
+            below = render(older, 4000, standalone=False, shown=f"{case.summary}\n{tail}").text
             found["summary + ledger 4000 + tail"] = case.score(f"{case.summary}\n{below}\n{tail}")
     return found
 
@@ -225,6 +223,16 @@ def average(scores: Sequence[Score]) -> dict[str, float]:
     }
 
 
+def by_halves(cases: Sequence[str], scores: Sequence[Score]) -> list[float]:
+    """`need` over every second session, and over the others: what another set of sessions may differ by."""
+    listed = list(dict.fromkeys(name.split("#")[0] for name in cases))
+    parts = [
+        [s for name, s in zip(cases, scores, strict=True) if listed.index(name.split("#")[0]) % 2 == nth]
+        for nth in (0, 1)
+    ]
+    return [average(part)["need"] for part in parts if part]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table, or with `--json` the figures."""
     parser = argparse.ArgumentParser(prog="bench.retention", description=(__doc__ or "").splitlines()[0])
@@ -237,13 +245,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{options.data} is not there; name a file of recorded sessions with --data.", file=sys.stderr)
         return 2
     budgets, rounds = ([int(n) for n in given.split(",")] for given in (options.budget, options.rounds))
-    cases = [Case(one) for one in sessions.compactions(options.data)]
+    cases = [Case(one) for one in sessions.recorded(options.data)]
     table: dict[str, list[Score]] = {}
     for case in cases:
         for label, score in columns(case, budgets, rounds).items():
             table.setdefault(label, []).append(score)
     report = {label: average(scores) for label, scores in table.items()}
-    halves = {label: [average(scores[nth::2])["need"] for nth in (0, 1)] for label, scores in table.items()}
+    halves = {label: by_halves([case.name for case in cases], scores) for label, scores in table.items()}
     speed = pace(cases)
     if options.json:
         print(json.dumps({"compactions": len(cases), "columns": report, "halves": halves, "mb_per_s": speed}))
@@ -263,17 +271,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-@cache
-def _clock() -> Callable[[], float]:
-    return time.perf_counter
-
-
 def pace(cases: Sequence[Case]) -> float:
     """Millions of characters a second that a ledger is gathered and rendered from."""
-    start = _clock()()
+    start = time.perf_counter()
     for case in cases:
         render(gather(case.before), 4000, standalone=True)
-    return sum(case.characters for case in cases) / 1e6 / (_clock()() - start)
+    return sum(case.characters for case in cases) / 1e6 / (time.perf_counter() - start)
 
 
 if __name__ == "__main__":

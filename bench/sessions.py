@@ -5,7 +5,7 @@ Read in place from `../shared/data` (or where `--data` points); nothing of them 
 
 import gzip
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from clew.transcript import (
     Thinking,
     ToolResult,
     User,
+    blocks_of,
 )
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -90,4 +91,82 @@ def compactions(path: Path = COMPACTIONS, *, later_calls: int = 10) -> list[Reco
                 before = entries(events(session["events"][:at]))
                 summary = session["events"][at]["t"]
                 found.append(Recorded(f"{session['session'][:8]}#{nth + 1}", before, summary, tuple(events(after))))
+    return found
+
+
+def recorded(path: Path = COMPACTIONS) -> list[Recorded]:
+    """What a file holds: its recorded compactions, or, where it has none, each session cut at three places."""
+    if path.suffix == ".gz":
+        return compactions(path)
+    held = [(f"{nth}", listed) for nth, listed in enumerate(conversations(path)) if listed]
+    return [parted(f"{nth}#{part}", listed, part) for nth, listed in held for part in (0.4, 0.6, 0.8)]
+
+
+def parted(name: str, listed: Sequence[Message], part: float) -> Recorded:
+    """A session as if it had been compacted after `part` of its calls."""
+    calling = [at for at, message in enumerate(listed) if any(isinstance(b, Call) for b in blocks_of(message))]
+    cut = calling[int(len(calling) * part)] if calling else len(listed)
+    return Recorded(name, entries(listed[:cut]), "", tuple(listed[cut:]))
+
+
+def conversations(path: Path) -> Iterator[list[Message]]:
+    """The sessions of a file: Pi lines, τ-bench runs, a SWE-agent trajectory, OpenHands runs."""
+    if path.suffix == ".traj":
+        yield chat(json.loads(path.read_text(encoding="utf-8"))["history"])
+        return
+    listed = list(lines(path))
+    if listed and "traj" in listed[0]:
+        yield from (chat(run["traj"]) for run in listed)
+    elif listed and "history" in listed[0]:
+        yield from (steps(run["history"]) for run in listed)
+    else:
+        yield chat([line["message"] for line in listed if line.get("type") == "message"])
+
+
+def chat(listed: Iterable[dict[str, Any]]) -> list[Message]:
+    """Messages in OpenAI's or Pi's form; a system prompt is left out."""
+    return [message for one in listed if (message := _chat(one)) is not None]
+
+
+def _chat(one: dict[str, Any]) -> Message | None:
+    blocks = _blocks(one)
+    match one["role"]:
+        case "user":
+            return User(blocks)
+        case "assistant":
+            return Assistant(blocks)
+        case "tool" | "toolResult":
+            ids = one.get("tool_call_ids") or [""]
+            where = one.get("tool_call_id") or one.get("toolCallId") or ids[0]
+            name = one.get("name") or one.get("toolName") or ""
+            return ToolResult(where, name, blocks, bool(one.get("isError")))
+        case _:
+            return None
+
+
+def _blocks(one: dict[str, Any]) -> tuple[Block, ...]:
+    content = one.get("content") or ""
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    blocks: list[Block] = [Text(part["text"]) for part in parts if part.get("type") == "text" and part["text"]]
+    blocks += [Call(part["id"], part["name"], part["arguments"]) for part in parts if part.get("type") == "toolCall"]
+    for call in one.get("tool_calls") or ():
+        given = call["function"]["arguments"]
+        blocks.append(
+            Call(call["id"], call["function"]["name"], json.loads(given) if isinstance(given, str) else given)
+        )
+    return tuple(blocks)
+
+
+def steps(history: Iterable[dict[str, Any]]) -> list[Message]:
+    """OpenHands' actions and observations as messages."""
+    found: list[Message] = []
+    for one in history:
+        words = (Text(str(one.get("content") or (one.get("args") or {}).get("content") or "")),)
+        call = one.get("tool_call_metadata") or {}
+        if one.get("source") == "user" and one.get("action") == "message":
+            found.append(User(words))
+        elif one.get("action") and call:
+            found.append(Assistant((Call(call["tool_call_id"], call["function_name"], one.get("args") or {}),)))
+        elif one.get("observation") and call:
+            found.append(ToolResult(call["tool_call_id"], call["function_name"], words))
     return found

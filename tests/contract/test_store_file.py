@@ -196,6 +196,16 @@ def test_what_is_deleted_is_gone_from_the_file(tmp_path):
     assert counts == [0, 0]
 
 
+def test_a_window_is_of_one_moment_though_the_session_is_deleted_meanwhile(tmp_path, monkeypatch):
+    path, connect, connections = filled(tmp_path / "store.db", 3), sqlite3.connect, []
+    monkeypatch.setattr(sqlite3, "connect", lambda *args, **more: connections.append(c := connect(*args, **more)) or c)
+    with SqliteStore(path) as store, SqliteStore(path) as other:
+        store.session(KEY)
+        connections[-1].set_trace_callback(lambda statement: "FROM entries" in statement and other.delete(KEY))
+        assert ids(store.window(KEY)) == ["e0", "e1", "e2"]
+        assert other.sessions() == store.sessions() == []
+
+
 def test_no_reader_holds_the_log(tmp_path):
     """A half-read history must not keep the log from shrinking."""
     path = filled(tmp_path / "store.db", 600)

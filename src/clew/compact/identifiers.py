@@ -64,7 +64,7 @@ KINDS: dict[str, str] = {
     "pair": r"[A-Za-z]+/[A-Za-z]+",  # origin/main, but also and/or
     "path": (
         rf"[A-Za-z]:\\.+|(?:~|\.\.?)(?:/{_SEGMENT})+"  # C:\x ~/x ./x ../x
-        rf"|/?[{_LETTERS}{CJK}.@~-]*{_W}(?:/{_SEGMENT})+"  # /usr/bin src/app @scope/package
+        rf"|(?=[\d/.-]*+[^\d/.-])/?[{_LETTERS}{CJK}.@~-]*{_W}(?:/{_SEGMENT})+"  # /usr/bin src/app @scope/package
     ),
     "file": rf"\.?{_W}[{_LETTERS}{CJK}.-]*\.{_EXT}|\.(?:[a-z]+-?)+(?:rc|ignore|env|config)|Makefile|Dockerfile",
     "hash": r"(?:sha\d+:)?(?=[0-9A-Fa-f]*\d)(?=\d*[A-Fa-f])(?:[0-9a-f]{7,128}|[0-9A-F]{7,128})|0x[0-9A-Fa-f]{6,}",

@@ -9,9 +9,10 @@ import re
 from collections.abc import Sequence
 
 from clew.compact import ledger_failures, ledger_words, rules, toolcalls
-from clew.compact.identifiers import find, kind, values
+from clew.compact.identifiers import find, values
+from clew.compact.ledger_paths import essential
 from clew.compact.ledger_render import Rendered, render
-from clew.compact.ledger_shelf import Shelf, stored, stronger
+from clew.compact.ledger_shelf import Shelf, stored
 from clew.transcript import (
     Assistant,
     Call,
@@ -36,6 +37,8 @@ ASKS = 48_000
 """Characters of all stored asks together; the longest give way first."""
 NUDGE = 40
 """Characters up to which a message sent into an unfinished turn (`go on`) does not close the ask before it."""
+AIMED = 300
+"""Characters up to which an argument is thought to be about the names in it."""
 NOTICE = ("<task-notification>", "<bash-notification>", "[Request interrupted")
 """How a message begins that a harness sent in the user's name: it is kept, but it asks for nothing."""
 COMMAND = 300
@@ -127,7 +130,7 @@ class _Reader:
 
     def _call(self, call: Call) -> None:
         self.calls[call.id] = call
-        self._names(call.raw or "\n".join(values(call.arguments)), "used")
+        self._arguments(call)
         for effect in toolcalls.effects(call):
             self._file(effect)
         if (listed := toolcalls.tasks(call)) is not None:
@@ -147,7 +150,7 @@ class _Reader:
             state = "edited"
         elif known and state == "edited" and known.state == "created":
             state = "created"
-        self._put("files", path, path, state)
+        self._put("files", path, "", state)
 
     def _list(self, listed: list[toolcalls.Task]) -> None:
         """A new list takes the place of the one before: what it does not name any more is gone."""
@@ -201,12 +204,16 @@ class _Reader:
         else:
             self.shelves["pins"].items.pop(pin.target, None)
 
+    def _arguments(self, call: Call) -> None:
+        """Names in a short argument were aimed at; in a long one, a file's new content say, they came along."""
+        texts = [call.raw] if call.raw is not None else list(values(call.arguments))
+        for text in texts:
+            self._names(text, "aimed" if len(text) <= AIMED else "used")
+
     def _names(self, text: str, state: str) -> None:
         shelf = self.shelves["identifiers"]
-        for name in find(text):
-            if state == "used" or kind(name) != "pair":
-                known = shelf.items.get(name)
-                shelf.put(name, name, self.at, self.source, stronger(known.state, state) if known else state)
+        for name in dict.fromkeys(part for found in find(text) for part in essential(found)):
+            shelf.count(name, self.at, self.source, state)
 
 
 SECTIONS = ("asks", "rules", "pins", "identifiers", "files", "todos", "failures", "decisions")

@@ -4,6 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from clew.compact.identifiers import kind
+
 _JOINT = re.compile(r"/|\.|::|->|:|#")
 
 
@@ -53,3 +55,15 @@ def legible(name: str) -> set[str]:
         names.update(part for part in _JOINT.split(name) if part)
         names.update(name[joint.end() :] for joint in _JOINT.finditer(name))
     return names
+
+
+def essential(name: str) -> list[str]:
+    """What of a name is worth a place of its own: of `state.FilesTouched` the part that can be searched for.
+
+    Two words with a slash between them are dropped: they are `and/or` more often than a branch.
+    """
+    what = kind(name)
+    if what == "pair":
+        return []
+    parts = [part for part in _JOINT.split(name) if kind(part) in ("symbol", "env")] if what == "symbol" else []
+    return parts or [name]

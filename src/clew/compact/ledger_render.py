@@ -27,7 +27,7 @@ ASKED, PINNED, STATED, FILES, STATE, FAILED, MORE = (
 """The headings of what the ledger adds."""
 
 SHARES: dict[str, float] = {
-    "asks": 0.26, "files": 0.20, "identifiers": 0.38, "todos": 0.06, "failures": 0.05, "decisions": 0.05,
+    "asks": 0.26, "files": 0.18, "identifiers": 0.42, "todos": 0.06, "failures": 0.04, "decisions": 0.04,
 }  # fmt: skip
 """How the room is divided where every section wants more than there is."""
 ASK_LEAST = 24
@@ -54,15 +54,19 @@ class Row(msgspec.Struct, frozen=True):
     sources: tuple[str, ...] = ()
 
 
-def render(ledger: Ledger, budget: int, *, standalone: bool, count: _Count = estimate.text) -> Rendered:
+def render(
+    ledger: Ledger, budget: int, *, standalone: bool, count: _Count = estimate.text, shown: str = ""
+) -> Rendered:
     """The ledger in at most `budget` tokens as `count` counts them; rules and pins are written even beyond that.
 
     `standalone` writes the five headings of a brief and then what the ledger adds; otherwise only the latter, to stand
-    below a model's prose that has the five.
+    below a model's prose that has the five. `shown` is text that stays in view beside it, that prose or the kept tail:
+    identifiers that can be read there are not written again.
     """
+    beside = frozenset(name for found in find(shown) for name in legible(found))
     room, best = budget, None
     for _ in range(8):
-        rendered = _Page(ledger, room, standalone, count).write()
+        rendered = _Page(ledger, room, standalone, count, beside).write()
         unused = budget - count(rendered.text)
         if unused >= 0 and (best is None or len(rendered.text) > len(best.text)):
             best = rendered
@@ -75,9 +79,10 @@ def render(ledger: Ledger, budget: int, *, standalone: bool, count: _Count = est
 class _Page:
     """One attempt at a brief: each section chooses what fits its portion, the names come last."""
 
-    def __init__(self, ledger: Ledger, room: int, standalone: bool, count: _Count) -> None:
-        self.ledger, self.standalone, self.count = ledger, standalone, count
+    def __init__(self, ledger: Ledger, room: int, standalone: bool, count: _Count, beside: frozenset[str]) -> None:
+        self.ledger, self.standalone, self.count, self.beside = ledger, standalone, count, beside
         self.base = root([item.key for item in (*ledger.files, *ledger.identifiers)])
+        self.files = merged(self.ledger.files, self.base)
         self.losses: list[str] = []
         self.rules = [Row(f"- {_flat(item.text)}", item.sources) for item in by_recency(ledger.rules)]
         self.pins = [row for item in ledger.pins for row in _quoted(f"{item.state or 'a'} message", item.text, item)]
@@ -96,7 +101,7 @@ class _Page:
         names = " ".join(relative(item.key, self.base) for item in self.ledger.identifiers)
         return {
             "asks": sum(self.count(item.text) + 8 for item in self.ledger.asks),
-            "files": sum(self.count(relative(item.key, self.base)) + 1 for item in self.ledger.files) + 20,
+            "files": sum(self.count(relative(item.key, self.base)) + 1 for item in self.files) + 20,
             "identifiers": self.count(names) + 40,
             "todos": sum(self.count(item.text) + 6 for item in self.ledger.todos),
             "failures": sum(self.count(item.text) + 3 for item in self.ledger.failures),
@@ -181,7 +186,7 @@ class _Page:
         rows, left = [], self.room["files"] + max(0, self.spare)
         self.spare = min(0, self.spare)
         for state in ("edited", "created", "deleted", "read"):
-            items = [item for item in by_recency(self.ledger.files) if item.state == state]
+            items = [item for item in self.files if item.state == state]
             fitting = []
             for item in items:
                 cost = self.count(relative(item.key, self.base)) + 1
@@ -209,13 +214,13 @@ class _Page:
 
     def _names(self, written: str) -> list[Row]:
         """The identifiers not legible in what is written already, by rank, in rows of one kind each."""
-        seen = set().union(*(legible(name) for name in find(written)), legible(self.base))
+        seen = self.beside.union(*(legible(name) for name in find(written)), legible(self.base))
         opening = [Row(f"Paths are relative to {self.base} unless they start with / or ~.")] if self.base else []
         left = self.room["identifiers"] + self.spare - self._cost(opening)
         chosen: dict[str, list[tuple[str, LedgerItem]]] = {}
         for item in by_score(self.ledger.identifiers, self.ledger.position):
             name = relative(item.key, self.base)
-            if name in seen:
+            if name in seen or item.key in seen:
                 continue
             cost = self.count(f" {name}")
             if cost > left:
@@ -232,6 +237,16 @@ GROUPS = {
     "host": "addresses", "ip": "addresses", "email": "addresses",
 }  # fmt: skip
 """Under which word a kind of identifier is written."""
+
+
+def merged(files: Iterable[LedgerItem], base: str) -> list[LedgerItem]:
+    """Files, the newest first, each once: written from the root and below it, one is the same file."""
+    found: dict[str, LedgerItem] = {}
+    for item in by_recency(files):
+        known = found.setdefault(relative(item.key, base), item)
+        if known.state == "read" and item.state != "read":
+            found[relative(item.key, base)] = msgspec.structs.replace(known, state=item.state)
+    return list(found.values())
 
 
 def portions(wanted: dict[str, int], shares: dict[str, float], room: int) -> dict[str, int]:

@@ -5,16 +5,21 @@ from collections.abc import Iterable
 
 import msgspec
 
+from clew.compact.identifiers import strong
 from clew.transcript import LedgerItem
 
-STRENGTH = {"seen": 0.0, "said": 1.5, "asked": 1.5, "used": 2.5}
-"""How an identifier came up, at best: only in a result; in the model's words; in the user's; in a call's arguments."""
+STRENGTH = {"seen": 0.0, "said": 1.5, "asked": 1.5, "used": 1.5, "aimed": 2.0}
+"""How an identifier came up, at best: only in a result; in the model's words; in the user's; in a call's long
+arguments, such as a file's content; in its short ones, which aim at something."""
+
+EXACT = 0.5
+"""What a name gains that cannot be found again by searching the code: an id, a path, a flag."""
 
 NEAR, FAR = 20, 100
 """Entries after which recency has fallen to 1/e: the step at hand, and the task at hand."""
 
 CAPS: dict[str, int] = {
-    "asks": 300, "rules": 60, "pins": 1000, "identifiers": 1000, "files": 300, "todos": 120, "failures": 40,
+    "asks": 300, "rules": 60, "pins": 1000, "identifiers": 900, "files": 300, "todos": 120, "failures": 40,
     "decisions": 60,
 }  # fmt: skip
 """How many facts of a section are stored; a view of 160,000 tokens holds about 1,000 identifiers."""
@@ -27,13 +32,22 @@ class Shelf:
         self.items = {item.key: item for item in items}
 
     def put(self, key: str, text: str, at: int, source: str, state: str = "", *, uses: int = 1) -> None:
-        """Add a fact, or what is new of it: its text, its state, where it was found."""
+        """Add a fact, or what is new of it: its text, its state, where it was found (the first place, the newest two)."""
         old = self.items.pop(key, None)
         if old is None:
             self.items[key] = LedgerItem(key, text, at, uses, state, (source,))
         else:
             sources = old.sources if source in old.sources else (old.sources[0], *old.sources[1:][-1:], source)
             self.items[key] = LedgerItem(key, text, at, old.uses + uses, state, sources)
+
+    def count(self, name: str, at: int, source: str, state: str) -> None:
+        """Add an identifier, or one more entry that holds it. There are many: only the newest place is kept of each."""
+        old = self.items.get(name)
+        if old is None:
+            self.items[name] = LedgerItem(name, "", at, 1, state, (source,))
+        else:
+            uses = old.uses + (old.at != at)
+            self.items[name] = LedgerItem(name, "", at, uses, stronger(old.state, state), (source,))
 
     def mark(self, key: str, state: str) -> None:
         """Change the state of a fact, if it is there and has another one."""
@@ -48,9 +62,10 @@ def recency(item: LedgerItem, position: int, span: int) -> float:
 
 def identifier_score(item: LedgerItem, position: int) -> float:
     """How likely an identifier is to be needed next, for the room it takes: provenance, recency, use, length."""
+    exact = EXACT if strong(item.key) else 0.0
     recent = 0.5 * recency(item, position, FAR) + recency(item, position, NEAR)
     use = 0.5 * math.log1p(item.uses)
-    return STRENGTH.get(item.state, 0.0) + recent + use - 0.5 * math.log(len(item.key) / 4 + 0.5)
+    return STRENGTH.get(item.state, 0.0) + exact + recent + use - 0.5 * math.log(len(item.key) / 4 + 0.5)
 
 
 def by_score(items: Iterable[LedgerItem], position: int) -> list[LedgerItem]:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 _DECIDING = re.compile(
     r"\b(?:I(?:'ll| will| am going to|'m going to) (?:use|keep|go with|implement|add|remove|replace|revert|move|switch|fix)|"
     r"(?:let's|we(?:'ll| will)) (?:use|keep|go with)|decided|decision|root cause|the (?:fix|issue|problem|bug) (?:is|was)|"
-    r"instead of|the (?:right|correct|best|cleanest|simplest) (?:fix|approach|way|solution)|because|turns out|"
+    r"instead of|the (?:right|correct|best|cleanest|simplest) (?:fix|approach|way|solution)|turns out|"
     r"confirmed|conclusion|in summary)\b|决定|原因是|改为|采用|結論|原因は|결정|원인은",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^\n。！？]{12,400}?(?:[。！？]|[.!:](?=\s|$)|(?=\n)|$)")
+_BULLET = re.compile(r"^\s*(?:[-*+•>#]+|\d+[.)])\s+")
 _ANSWERED = re.compile(r'"([^"]{1,400})"\s*=\s*"([^"]{1,400})"')
 _COMMIT = re.compile(r"\bgit commit\b.*?-m\s+(?:\"\$\(cat <<'?EOF'?\n)?[\"']?([^\n\"']{8,200})", re.DOTALL)
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
@@ -23,7 +24,11 @@ def ends(text: str, most: int) -> str:
     mark = f" [… {len(text) - most} characters left out …] "
     head = max(0, most - len(mark)) * 2 // 3
     tail = max(0, most - len(mark) - head)
-    return f"{text[:head].rstrip()}{mark}{text[len(text) - tail :].lstrip()}" if most > 2 * len(mark) else text[:most]
+    return (
+        f"{text[:head].rstrip()}{mark}{text[len(text) - tail :].lstrip()}"
+        if most > 2 * len(mark)
+        else f"{text[: max(1, most - 1)]}…"
+    )
 
 
 def level(lengths: Sequence[int], room: int) -> int:
@@ -44,8 +49,8 @@ def asked(text: str) -> str:
 
 def decisions(text: str) -> list[str]:
     """The sentences of a model's answer that say what was found or decided; at most three, the last ones."""
-    found = [sentence.strip(" -*#>\t") for sentence in _SENTENCE.findall(text) if _DECIDING.search(sentence)]
-    return [sentence for sentence in found if len(sentence) >= 12][-3:]
+    found = [_BULLET.sub("", sentence).strip() for sentence in _SENTENCE.findall(text) if _DECIDING.search(sentence)]
+    return [sentence for sentence in found if len(sentence) >= 20 and not sentence.endswith(":")][-3:]
 
 
 def answers(text: str) -> list[str]:

@@ -150,16 +150,25 @@ def complete(text: str) -> str:
 
 
 def shorten(text: str, budget: int, count: Callable[[str], int]) -> Mended:
-    """A brief within its budget: the longest section gives up its last line until the whole fits."""
+    """A brief within its budget: the longest section gives up its last lines until the whole fits.
+
+    Each section keeps its first line, whatever the budget.
+    """
     parts = {part.heading: [line for line in part.lines if line.strip()] for part in sections(text) if part.heading}
     taken: list[str] = []
-    size = {heading: count("\n".join(lines)) for heading, lines in parts.items()}
-    total = sum(size.values()) + 4 * len(parts)
-    while total > budget and any(len(lines) > 1 for lines in parts.values()):
-        longest = max((h for h in parts if len(parts[h]) > 1), key=size.__getitem__)
-        line = parts[longest].pop()
-        taken.append(line)
-        cost = count(line) + 1
-        size[longest] -= cost
-        total -= cost
-    return Mended(_joined([Section(h, tuple(lines)) for h, lines in parts.items()]), dropped=tuple(taken))
+    while (excess := count(text) - budget) > 0 and any(len(lines) > 1 for lines in parts.values()):
+        taken += _give_up(parts, excess, count)
+        text = _joined([Section(heading, tuple(lines)) for heading, lines in parts.items()])
+    return Mended(text, dropped=tuple(taken))
+
+
+def _give_up(parts: dict[str, list[str]], excess: int, count: Callable[[str], int]) -> list[str]:
+    """At least one line, and lines worth `excess` tokens while there are some, each from the section with most text."""
+    taken: list[str] = []
+    length = {heading: sum(map(len, lines)) for heading, lines in parts.items()}
+    while excess > 0 and (long := [heading for heading, lines in parts.items() if len(lines) > 1]):
+        longest = max(long, key=length.__getitem__)
+        taken.append(parts[longest].pop())
+        length[longest] -= len(taken[-1])
+        excess -= count(taken[-1])
+    return taken

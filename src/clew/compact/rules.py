@@ -2,10 +2,12 @@
 
 import re
 
+_CLAUSE = r"(?:^|[,;:–—-]\s+|\b(?:and|but|so|then|also|just|please|you|we|should|must|will|can)\s+)"
+"""Where an English order begins; `I don't think` and `it seems to always fail` are none."""
+
 WORDS = {
-    "en": r"\b(?:never|always|must(?: not|n't)?|do not|don[’']t|make sure|be sure to|ensure|from now on|at all times|"
-          r"under no circumstances|no matter what|is forbidden|not allowed|prefer|avoid)\b"
-          r"|^(?:only|use only|no)\b|\bonly (?:use|ever|touch|edit|change|run|write|commit)\b",
+    "en": rf"{_CLAUSE}(?:never|always|do not|don[’']t|make sure|be sure to|ensure|avoid|prefer)\b"
+          r"|^only\b|\b(?:must(?:n't)?|from now on|at all times|under no circumstances|no matter what|is forbidden|not allowed)\b",
     "zh": "必须|必須|不要|总是|總是|禁止|请勿|請勿|一定|切勿|务必|務必|不得|不准|永远|只能|始终|以后都|不可以",
     "ja": "絶対|必ず|しないで|してはいけ|禁止|常に|べからず|ないでください|以後は",
     "ko": "항상|절대|반드시|하지\\s?마|금지|무조건|앞으로는",

@@ -11,8 +11,9 @@ from clew.transcript import Assistant, Call, Compaction, Entry, Said, Text, Thin
 MAX_SOURCES = 3
 """Entries named for one line: the fewest that cover it."""
 
-SUPPORTED = 0.34
-"""Of a line's features, weighed by rarity, that its sources must hold."""
+SUPPORTED = 0.5
+"""Of a line's features, weighed by rarity, that its sources must hold. Of the lines of recorded summaries 2 % fall
+short, most of them headings; of lines about another task in the same code base a fifth do."""
 
 FEW = 3
 """Lines with fewer features say too little to be judged."""
@@ -42,8 +43,14 @@ class Source:
         self._count = len(texts)
 
     def knows(self, identifier: str) -> bool:
-        """Whether an identifier occurs in the source, whole and not as a part of another."""
-        return identifier in self._known or identifiers.occurs(identifier, self._text)
+        """Whether an identifier occurs in the source, whole and not as a part of another.
+
+        Plain words joined by slashes (`lint/test/build`) are an enumeration as often as a path: their words will do.
+        """
+        if identifier in self._known or identifiers.occurs(identifier, self._text):
+            return True
+        words = identifier.split("/")
+        return all(map(str.isalpha, words)) and all(identifiers.occurs(word, self._text) for word in words)
 
     def support(self, line: str) -> tuple[tuple[str, ...], float]:
         """The entries that best support a line, and the share of it they cover: 1.0 for too little to judge."""

@@ -6,7 +6,10 @@ import unicodedata
 from collections.abc import Iterable
 
 STEM = 6
-"""Letters of a word that count: enough to take `fixing` and `fixed`, `миграция` and `миграции` for one."""
+"""Letters of a word that count: enough to take `migrate` and `migration`, `миграция` and `миграции` for one."""
+
+_ENDING = re.compile(r"(?<=[a-z]{3})(?:ings?|ed|es|s)$")
+"""English endings that are taken off before, so that `fixing`, `fixes` and `fix` are one."""
 
 _UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _HANGUL = r"\uac00-\ud7af"
@@ -42,7 +45,7 @@ def features(text: str) -> set[str]:
         if _PAIRED.match(run):
             found.update(_pairs(run))
         elif len(run) > 1 and run not in STOP:
-            found.add(run[:STEM])
+            found.add(_ENDING.sub("", run)[:STEM])
     return found
 
 
@@ -52,9 +55,16 @@ def _pairs(run: str) -> Iterable[str]:
     return (pair for pair in map("".join, itertools.pairwise(run)) if pair not in _STOP_PAIRS)
 
 
+PAIR_WEIGHT = 1.6
+"""What a found pair of characters counts: of a phrase put in another order only about every other pair is left."""
+
+
 def share(of: set[str], found_in: set[str]) -> float:
-    """How much of `of` is in `found_in`: 1.0 where there is nothing to look for."""
-    return len(of & found_in) / len(of) if of else 1.0
+    """How much of `of` is in `found_in`, by features: 1.0 where there is nothing to look for."""
+    pairs = {feature for feature in of if _PAIRED.match(feature)}
+    words = of - pairs
+    found = len(words & found_in) + min(len(pairs), PAIR_WEIGHT * len(pairs & found_in))
+    return found / len(of) if of else 1.0
 
 
 SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (

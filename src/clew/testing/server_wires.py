@@ -176,9 +176,10 @@ class Messages:
 
     def end(self, say: Say, counts: Counts, model: str) -> Iterator[str]:
         """The events after it: calls, the stop reason, usage."""
+        calls = iter(say.calls)
         for index, block in enumerate(self._blocks(say)):
             if block["type"] == "tool_use":
-                yield from self._block(index, block)
+                yield from self._block(index, block, next(calls).raw)
         delta = {"stop_reason": _stop(say, self.STOPS), "stop_sequence": None}
         yield self._event("message_delta", delta=delta, usage={"output_tokens": counts.output if say.counted else 0})
         yield self._event("message_stop")
@@ -193,14 +194,14 @@ class Messages:
         words = [{"type": "text", "text": say.text}] if say.text else []
         return [*([thought] if say.thinking else []), *words, *calls]
 
-    def _block(self, index: int, block: dict[str, Any]) -> Iterator[str]:
+    def _block(self, index: int, block: dict[str, Any], raw: str | None = None) -> Iterator[str]:
         field, kind, start = {
             "text": ("text", "text_delta", {"text": ""}),
             "thinking": ("thinking", "thinking_delta", {"thinking": "", "signature": ""}),
             "tool_use": ("input", "input_json_delta", {"input": {}}),
         }[block["type"]]
         yield self._event("content_block_start", index=index, content_block={**block, **start})
-        value = block[field] if isinstance(block[field], str) else json.dumps(block[field])
+        value = raw or (block[field] if isinstance(block[field], str) else json.dumps(block[field]))
         name = "partial_json" if field == "input" else field
         for piece in _pieces(value):
             yield self._event("content_block_delta", index=index, delta={"type": kind, name: piece})

@@ -26,6 +26,7 @@ class SessionsContract:
     def test_a_key_that_is_no_text_is_refused(self, store: Store, key: str) -> None:
         with pytest.raises(BadInput):
             store.create(key, at=1)
+        store.create("half � an emoji", at=1)
         with pytest.raises(UnknownSession):
             store.session(key)
 
@@ -89,5 +90,5 @@ class SessionsContract:
         store.close()
         store.close()
         for call in (lambda: store.session(KEY), lambda: store.append(KEY, [said("a")]), lambda: store.events()):
-            with pytest.raises(StoreError, match="closed"):
+            with pytest.raises(StoreError, match="was closed"):
                 call()

@@ -36,11 +36,16 @@ class AnthropicModel(Remote):
             base_url=self.endpoint.base_url.rstrip("/").removesuffix("/v1"),
             max_retries=0,
             timeout=anthropic.Timeout(None, connect=CONNECT_S),
-            default_headers={name: value.get_secret_value() for name, value in self.endpoint.headers.items()},
+            default_headers=self._headers(),
             # A proxy of the environment cannot lead to a server on this machine.
             http_client=anthropic.DefaultAsyncHttpxClient(trust_env=not self.endpoint.local),
         )
         return anthropic, client
+
+    def _headers(self) -> dict[str, str]:
+        # The SDK sends a bearer token; most other servers of this format read the header that came before it.
+        key = {} if self.endpoint.base_url.endswith(".anthropic.com") else {"x-api-key": self._key() or "none"}
+        return {**key, **{name: value.get_secret_value() for name, value in self.endpoint.headers.items()}}
 
     async def _exchange(self, client: Any, request: Request, on_text: OnText) -> Assistant:
         asked = self.body(request)
@@ -64,8 +69,10 @@ class AnthropicModel(Remote):
             sent["system"] = [{"type": "text", "text": words(request.system)}]
         if request.tools:
             sent["tools"] = [anthropic_format.tool(tool) for tool in request.tools]
-        if request.temperature is not None and not self.endpoint.reasoning:
-            sent["temperature"] = request.temperature
+        if request.temperature is not None and self.endpoint.local:
+            # The API of 2026-10-21 refuses a temperature, whatever it is, and its SDK has no name for it any more;
+            # a small model on this machine needs one.
+            sent["extra_body"] = {"temperature": request.temperature}
         if request.purpose in CACHED:
             anthropic_format.mark(sent)
         return sent

@@ -66,7 +66,7 @@ class _Reading:
         self.gather = gather
         self.last = {_turn(raw): number for number, raw in lines}
         """The last line of each model message: what it reports as usage stands for the whole message."""
-        self.alone = all(raw.get("isSidechain", True) for _, raw in lines)
+        self.alone = all(raw.get("isSidechain") is True for _, raw in lines if "uuid" in raw)
         """Whether this is a subagent's own file, whose side line is the main one."""
         self.boundaries: dict[str, dict[str, Any]] = {}
         self.tools: dict[str, str] = {}

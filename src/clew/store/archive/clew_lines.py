@@ -38,7 +38,7 @@ def read(content: Content, *, at: int = 0) -> Imported:
             tokens[name] = whole(raw, "tokens") or 0
         else:
             gather.custom(string(raw, "type") if isinstance(raw, dict) else "", raw, known=False, side=True)
-    done = gather.finish(leaf if leaf in gather.ids else None)
+    done = gather.finish(leaf if leaf in gather.ids else None, exact=True)
     sized = (msgspec.structs.replace(draft, tokens=tokens.get(draft.id, 0)) for draft in done.drafts)
     return msgspec.structs.replace(done, drafts=tuple(sized))
 

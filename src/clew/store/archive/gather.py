@@ -73,9 +73,9 @@ class Gather:
         if value not in (None, "", [], {}):
             self.meta[key] = value
 
-    def finish(self, leaf: str | None = None) -> Imported:
+    def finish(self, leaf: str | None = None, *, exact: bool = False) -> Imported:
         """The import, with its entries in order."""
-        drafts, repairs = settle(self.rows, leaf)
+        drafts, repairs = settle(self.rows, leaf, exact=exact)
         warnings = [*self.warnings, *(REPAIRS[kind].format(n=n) for kind, n in repairs.items())]
         if self._twice:
             warnings.append(_TWICE.format(n=self._twice))
