@@ -17,8 +17,8 @@ from statistics import mean
 from typing import Any
 
 import msgspec
-from bench import sessions
 
+from bench import sessions
 from clew.compact.ledger import gather, render
 from clew.tokens import estimate
 from clew.transcript import Assistant, Call, Entry, Ledger, Message, Said, Text, User, blocks_of, text_of

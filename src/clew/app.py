@@ -102,7 +102,7 @@ class Clew:
 
     # In and out -------------------------------------------------------------------------------------------------------
 
-    def bring(self, path: Path, *, key: str | None = None, format: str = "auto", index: int = 0) -> Arrival:
+    def bring(self, path: Path, *, key: str | None = None, format: str = "auto", index: int | str = 0) -> Arrival:
         """Import a file. The same file brought twice is found again and stored once. Raises BadInput, SessionExists."""
         imported = archive.read(path, format, index=index)
         digest = _digest(path, index)
@@ -117,12 +117,10 @@ class Clew:
         settle(self.store, key, drafts, at=self._now(), meta=meta)
         return Arrival(key, imported, tokens)
 
-    def export(self, key: str, format: str = "clew", *, everything: bool | None = None) -> Iterator[bytes]:
-        """A session in a format, in pieces. Foreign formats get the active branch; Clew's own gets every entry."""
-        session = self.session(key)
-        whole = format == "clew" if everything is None else everything
-        records = self.store.entries(key) if whole else iter(session.window().records)
-        return archive.write(records, format, session.row().meta)
+    def export(self, key: str, format: str = "clew") -> Iterator[bytes]:
+        """A session in a format, in pieces. Chat messages get the active branch, the others every entry."""
+        row = self.store.session(key)
+        return archive.write(self.store.entries(key), format, row.meta, leaf=row.leaf)
 
     def _known(self, digest: str) -> SessionRow | None:
         """The session this file was brought into before; one that was cut short by a crash is taken away."""
@@ -236,7 +234,7 @@ class Clew:
         return self.session(key).context(window=limits.budget, source=limits.source)
 
 
-def _digest(path: Path, index: int) -> str:
+def _digest(path: Path, index: int | str) -> str:
     """What a file is known by, so that it is stored once: the hash of its bytes, and which session of it was taken."""
     with path.open("rb") as file:
         return f"{hashlib.file_digest(file, 'sha256').hexdigest()}:{index}"

@@ -5,10 +5,10 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 TOOLS = Path(__file__).resolve().parents[3] / "shared" / "tools"
@@ -71,8 +71,9 @@ def _wait(url: str, process: subprocess.Popen[bytes], seconds: float = 180) -> N
         if process.poll() is not None:
             pytest.skip(f"the model server ended at once with code {process.returncode}")
         try:
-            if httpx.get(url, timeout=2).status_code == 200:
-                return
-        except httpx.HTTPError:
+            with urllib.request.urlopen(url, timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except OSError:
             time.sleep(0.5)
     pytest.fail("the model server did not become healthy")

@@ -235,6 +235,27 @@ def test_a_refusal_teaches_the_window(api):
         assert asyncio.run(run(server)) == (Limits(100_000, source="settings"), Limits(5_000, source="error"))
 
 
+@pytest.mark.parametrize(
+    ("words", "left_out"),
+    [
+        ("Unsupported value: 'temperature' does not support 0.0 with this model.", "temperature"),
+        ("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.", "max_tokens"),
+        ("stream_options: Extra inputs are not permitted", "stream_options"),
+    ],
+)
+def test_a_field_a_model_does_not_want_is_left_out_from_then_on(words, left_out):
+    ask = msgspec.structs.replace(ASK, temperature=0.0)
+    answers, _, seen = play("openai-completions", [Refuse(400, words), "fine", "again"], ask, ask)
+    assert [text_of(answer) for answer in answers] == ["fine", "again"]
+    assert [left_out in request.body for request in seen] == [True, False, False]
+
+
+def test_a_field_that_is_refused_twice_is_told():
+    refuse = Refuse(400, "temperature: Extra inputs are not permitted")
+    [error], _, seen = play("openai-completions", [refuse, refuse, "never"], ASK)
+    assert (type(error), len(seen)) == (BadRequest, 2)
+
+
 def test_the_chain_goes_from_a_dead_server_to_a_living_one():
     async def run(living, dead):
         models = [model_of(dead, "openai-completions"), model_of(living, "anthropic-messages")]

@@ -179,7 +179,7 @@ def _goes_on_before(name: str, before: str) -> bool:
 
 
 def _goes_on_after(name: str, after: str) -> bool:
-    """Whether the text behind a name belongs to it: `.3` behind `1.10`, `.bak` behind `x.py`, but `.b` not behind `a_b`."""
+    """Whether the text behind a name belongs to it: `.3` behind `1.10`, `.bak` behind `x.py`; not `.b` behind `a_b`."""
     if not after or not _LETTER.match(name[-1]):
         return False
     if _LETTER.match(after):

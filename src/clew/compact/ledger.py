@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from clew.compact import ledger_failures, ledger_words, rules, toolcalls
 from clew.compact.identifiers import find, values
+from clew.compact.ledger_layout import Rendered
 from clew.compact.ledger_paths import essential
-from clew.compact.ledger_render import Rendered, render
+from clew.compact.ledger_render import render
 from clew.compact.ledger_shelf import Shelf, stored
 from clew.transcript import (
     Assistant,
@@ -150,7 +151,7 @@ class _Reader:
             state = "edited"
         elif known and state == "edited" and known.state == "created":
             state = "created"
-        self._put("files", path, "", state)
+        self._put("files", path, path, state)
 
     def _list(self, listed: list[toolcalls.Task]) -> None:
         """A new list takes the place of the one before: what it does not name any more is gone."""

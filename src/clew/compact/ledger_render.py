@@ -6,15 +6,17 @@ theirs can pass for a heading.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 import msgspec
 
 from clew.compact.identifiers import find, kind
+from clew.compact.ledger_layout import Rendered, Row, box, compose, flat, flow, portions, quoted, whole
 from clew.compact.ledger_paths import legible, relative, root
 from clew.compact.ledger_shelf import by_recency, by_score
 from clew.compact.ledger_words import ends, level
 from clew.tokens import estimate
-from clew.transcript import Ledger, LedgerItem, Line
+from clew.transcript import Ledger, LedgerItem
 
 DECISIONS, TODOS, RULES, PENDING, IDENTIFIERS = HEADINGS = (
     "## Decisions", "## Open TODOs", "## Constraints/Rules", "## Pending user asks", "## Exact identifiers",
@@ -32,26 +34,7 @@ SHARES: dict[str, float] = {
 """How the room is divided where every section wants more than there is."""
 ASK_LEAST = 24
 """Tokens below which an ask is not cut any further; the ones in the middle of the session are left out instead."""
-ROW = 100
-"""Characters of a row of names."""
 _Count = Callable[[str], int]
-
-
-class Rendered(msgspec.Struct, frozen=True):
-    """A ledger as text."""
-
-    text: str
-    lines: tuple[Line, ...]
-    """Where each line comes from; numbers count from 1 within `text`."""
-    losses: tuple[str, ...] = ()
-    """The sections that the budget cut, such as `identifiers`."""
-
-
-class Row(msgspec.Struct, frozen=True):
-    """One fact, or one row of names, as it is written."""
-
-    text: str
-    sources: tuple[str, ...] = ()
 
 
 def render(
@@ -64,9 +47,10 @@ def render(
     identifiers that can be read there are not written again.
     """
     beside = frozenset(name for found in find(shown) for name in legible(found))
+    counted = lru_cache(maxsize=None)(count)
     room, best = budget, None
     for _ in range(8):
-        rendered = _Page(ledger, room, standalone, count, beside).write()
+        rendered = _Page(ledger, room, standalone, counted, beside).write()
         unused = budget - count(rendered.text)
         if unused >= 0 and (best is None or len(rendered.text) > len(best.text)):
             best = rendered
@@ -84,8 +68,8 @@ class _Page:
         self.base = root([item.key for item in (*ledger.files, *ledger.identifiers)])
         self.files = merged(self.ledger.files, self.base)
         self.losses: list[str] = []
-        self.rules = [Row(f"- {_flat(item.text)}", item.sources) for item in by_recency(ledger.rules)]
-        self.pins = [row for item in ledger.pins for row in _quoted(f"{item.state or 'a'} message", item.text, item)]
+        self.rules = [Row(f"- {flat(item.text)}", item.sources) for item in by_recency(ledger.rules)]
+        self.pins = [whole(item) for item in ledger.pins]
         floor = self._cost([*self.rules, *self.pins]) + self._cost(Row(f"{heading}\n") for heading in self._headings())
         wanted = self._wanted()
         self.room = portions(wanted, SHARES, max(0, room - floor))
@@ -116,7 +100,7 @@ class _Page:
         files, failures = self._files(), self._failures()
         open_, settled = self._todos()
         decisions = self._fill(
-            "decisions", [Row(f"- {_flat(d.text)}", d.sources) for d in by_recency(self.ledger.decisions)]
+            "decisions", [Row(f"- {flat(d.text)}", d.sources) for d in by_recency(self.ledger.decisions)]
         )
         so_far = [*pending, *older, *files, *failures, *open_, *settled, *decisions, *self.rules, *self.pins]
         names = self._names("\n".join(row.text for row in so_far))
@@ -159,25 +143,26 @@ class _Page:
         return chosen
 
     def _asks(self) -> list[tuple[LedgerItem, list[Row]]]:
-        """Open asks, the newest, the first one, then the rest from new to old, each cut to one common length."""
+        """Open asks from half of the room, then the newest, the first one, and the rest from new to old."""
         listed = by_recency(self.ledger.asks)
-        ranked = sorted(
-            listed,
-            key=lambda ask: (ask.state != "open", ask.state == "notice", ask is not listed[0], ask is not listed[-1]),
-        )
-        sizes = [self.count(ask.text) + 4 for ask in ranked]
-        while ranked and (most := level(sizes, self.room["asks"])) < min(ASK_LEAST, max(sizes)):
-            ranked, sizes = ranked[:-1], sizes[:-1]
-        if not ranked:
-            self.losses += ["asks"] if listed else []
-            return []
-        if len(ranked) < len(listed) or max(sizes) > most:
+        ranked = sorted(listed, key=lambda ask: (ask.state == "notice", ask is not listed[0], ask is not listed[-1]))
+        room = self.room["asks"]
+        pending = self._levelled([ask for ask in ranked if ask.state == "open"], room // 2)
+        left = room - sum(self._cost(rows) for _, rows in pending)
+        older = self._levelled([ask for ask in ranked if ask.state != "open"], left)
+        self.spare += left - sum(self._cost(rows) for _, rows in older)
+        return [*pending, *older]
+
+    def _levelled(self, asks: list[LedgerItem], room: int) -> list[tuple[LedgerItem, list[Row]]]:
+        """Asks cut to the one length at which they fit; the last ones are left out where that would be too short."""
+        sizes = [self.count(ask.text) + 4 for ask in asks]
+        most = level(sizes, room)
+        while sizes and most < min(ASK_LEAST, max(sizes)):
+            sizes.pop()
+            most = level(sizes, room)
+        if len(sizes) < len(asks) or most < max(sizes, default=0):
             self.losses.append("asks")
-        cut = [
-            (ask, _quoted("", self._within(ask.text, size, most), ask)) for ask, size in zip(ranked, sizes, strict=True)
-        ]
-        self.spare += self.room["asks"] - sum(self._cost(rows) for _, rows in cut)
-        return cut
+        return [(ask, quoted(ask, self._within(ask.text, size, most))) for ask, size in zip(asks, sizes, strict=False)]
 
     def _within(self, text: str, size: int, most: int) -> str:
         return text if size <= most else ends(text, max(40, len(text) * (most - 14) // size))
@@ -195,27 +180,33 @@ class _Page:
                     break
                 fitting.append((relative(item.key, self.base), item))
                 left -= cost
-            rows += _flow(f"- {state}:", fitting)
+            rows += flow(f"- {state}:", fitting)
         self.spare += left
         return rows
 
     def _failures(self) -> list[Row]:
         ranked = [item for item in by_recency(self.ledger.failures) if item.state != "fixed"]
-        return self._fill("failures", [Row(f"- {_flat(item.text)}", item.sources) for item in ranked])
+        return self._fill("failures", [Row(f"- {flat(item.text)}", item.sources) for item in ranked])
 
     def _todos(self) -> tuple[list[Row], list[Row]]:
         boxes = {"open": "[ ]", "active": "[ ] (in progress)", "done": "[x]", "cancelled": "[-]"}
         listed = [item for item in by_recency(self.ledger.todos) if item.state in boxes]
         ranked = sorted(listed, key=lambda item: ("active", "open", "done", "cancelled").index(item.state))
-        rows = {_todo(item, boxes[item.state]): item for item in ranked}
+        rows = {box(item, boxes[item.state]): item for item in ranked}
         chosen = self._fill("todos", list(rows))
         return ([row for row in chosen if rows[row].state in ("open", "active")],
                 [row for row in chosen if rows[row].state in ("done", "cancelled")])  # fmt: skip
 
+    def _root(self) -> list[Row]:
+        items = (*self.ledger.files, *self.ledger.identifiers)
+        below = next((item for item in items if self.base and item.key.startswith(f"{self.base}/")), None)
+        text = f"Paths are relative to {self.base} unless they start with / or ~."
+        return [Row(text, below.sources)] if below else []
+
     def _names(self, written: str) -> list[Row]:
         """The identifiers not legible in what is written already, by rank, in rows of one kind each."""
         seen = self.beside.union(*(legible(name) for name in find(written)), legible(self.base))
-        opening = [Row(f"Paths are relative to {self.base} unless they start with / or ~.")] if self.base else []
+        opening = self._root()
         left = self.room["identifiers"] + self.spare - self._cost(opening)
         chosen: dict[str, list[tuple[str, LedgerItem]]] = {}
         for item in by_score(self.ledger.identifiers, self.ledger.position):
@@ -229,7 +220,7 @@ class _Page:
             left -= cost
             seen |= legible(name)
             chosen.setdefault(GROUPS.get(kind(item.key), "ids"), []).append((name, item))
-        return [*opening, *(row for group, named in chosen.items() for row in _flow(f"- {group}:", named))]
+        return [*opening, *(row for group, named in chosen.items() for row in flow(f"- {group}:", named))]
 
 
 GROUPS = {
@@ -247,65 +238,3 @@ def merged(files: Iterable[LedgerItem], base: str) -> list[LedgerItem]:
         if known.state == "read" and item.state != "read":
             found[relative(item.key, base)] = msgspec.structs.replace(known, state=item.state)
     return list(found.values())
-
-
-def portions(wanted: dict[str, int], shares: dict[str, float], room: int) -> dict[str, int]:
-    """`room` divided by shares; a section that wants less leaves the rest to the others."""
-    given: dict[str, int] = {}
-    hungry = dict(wanted)
-    while hungry:
-        whole = sum(shares[name] for name in hungry)
-        offer = {name: int(room * shares[name] / whole) for name in hungry}
-        content = [name for name in hungry if hungry[name] <= offer[name]]
-        if not content:
-            return given | offer
-        for name in content:
-            given[name] = hungry.pop(name)
-            room -= given[name]
-    return given
-
-
-def compose(sections: Sequence[tuple[str, Sequence[Row]]], always: Sequence[str], losses: tuple[str, ...]) -> Rendered:
-    """Sections as text with the sources of each line; an empty section is written only if it is in `always`."""
-    lines: list[Line] = []
-    written: list[str] = []
-    for heading, rows in sections:
-        if not rows and heading not in always:
-            continue
-        for row in (*([Row("")] if written else []), Row(heading), *(rows or [Row("None.")])):
-            for text in row.text.split("\n"):
-                written.append(text)
-                lines.append(Line(len(written), row.sources))
-    return Rendered("\n".join(written), tuple(lines), tuple(dict.fromkeys(losses)))
-
-
-def _quoted(label: str, text: str, item: LedgerItem) -> list[Row]:
-    """Words as they were said, behind `> `; an ask says how often it was made."""
-    marks = [label] if label else []
-    marks += [f"asked {item.uses} times"] if item.uses > 1 and not label else []
-    opening = f"- ({', '.join(marks)}) " if marks else "- "
-    first, *rest = [line.rstrip() for line in text.splitlines() if line.strip()] or [""]
-    return [Row("\n".join([f"{opening}{first}", *(f"> {line}" for line in rest)]), item.sources)]
-
-
-def _todo(item: LedgerItem, box: str) -> Row:
-    number = f"{item.key} " if item.key.startswith("#") else ""
-    return Row(f"- {box} {number}{_flat(item.text)}", item.sources)
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _flow(label: str, named: Sequence[tuple[str, LedgerItem]]) -> list[Row]:
-    """Names one after the other in rows of about ROW characters."""
-    rows: list[Row] = []
-    sources: list[str] = []
-    text = label
-    for name, item in named:
-        if len(text) > ROW:
-            rows.append(Row(text, tuple(dict.fromkeys(sources))))
-            text, sources = " ", []
-        text += f" {name}"
-        sources.append(item.sources[-1])
-    return [*rows, Row(text, tuple(dict.fromkeys(sources)))] if named else rows

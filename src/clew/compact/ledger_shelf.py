@@ -32,7 +32,7 @@ class Shelf:
         self.items = {item.key: item for item in items}
 
     def put(self, key: str, text: str, at: int, source: str, state: str = "", *, uses: int = 1) -> None:
-        """Add a fact, or what is new of it: its text, its state, where it was found (the first place, the newest two)."""
+        """Add a fact, or what is new of it: text, state, and where it was found (the first place, the newest two)."""
         old = self.items.pop(key, None)
         if old is None:
             self.items[key] = LedgerItem(key, text, at, uses, state, (source,))
@@ -44,10 +44,10 @@ class Shelf:
         """Add an identifier, or one more entry that holds it. There are many: only the newest place is kept of each."""
         old = self.items.get(name)
         if old is None:
-            self.items[name] = LedgerItem(name, "", at, 1, state, (source,))
+            self.items[name] = LedgerItem(name, name, at, 1, state, (source,))
         else:
             uses = old.uses + (old.at != at)
-            self.items[name] = LedgerItem(name, "", at, uses, stronger(old.state, state), (source,))
+            self.items[name] = LedgerItem(name, name, at, uses, stronger(old.state, state), (source,))
 
     def mark(self, key: str, state: str) -> None:
         """Change the state of a fact, if it is there and has another one."""
@@ -83,15 +83,11 @@ SETTLED = frozenset({"done", "cancelled", "gone", "fixed", "answered", "read"})
 
 
 def stored(section: str, items: Iterable[LedgerItem], position: int) -> tuple[LedgerItem, ...]:
-    """What a section keeps: at most CAPS of it by rank, in the order of time."""
-    listed = list(items)
-    if len(listed) > CAPS[section]:
-        if section == "identifiers":
-            listed = by_score(listed, position)
-        else:
-            listed = sorted(listed, key=lambda item: (item.state in SETTLED, -item.at, item.key))
-        listed = listed[: CAPS[section]]
-    return tuple(sorted(listed, key=lambda item: (item.at, item.key)))
+    """What a section keeps: at most CAPS of it, identifiers by rank, the rest in the order of time."""
+    if section == "identifiers":
+        return tuple(by_score(items, position)[: CAPS[section]])
+    ranked = sorted(items, key=lambda item: (item.state in SETTLED, -item.at, item.key))
+    return tuple(sorted(ranked[: CAPS[section]], key=lambda item: (item.at, item.key)))
 
 
 def stronger(old: str, new: str) -> str:

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 
 _DECIDING = re.compile(
-    r"\b(?:I(?:'ll| will| am going to|'m going to) (?:use|keep|go with|implement|add|remove|replace|revert|move|switch|fix)|"
-    r"(?:let's|we(?:'ll| will)) (?:use|keep|go with)|decided|decision|root cause|the (?:fix|issue|problem|bug) (?:is|was)|"
-    r"instead of|the (?:right|correct|best|cleanest|simplest) (?:fix|approach|way|solution)|turns out|"
-    r"confirmed|conclusion|in summary)\b|决定|原因是|改为|采用|結論|原因は|결정|원인은",
+    r"\b(?:I(?:'ll| will|'m going to) (?:use|keep|go with|implement|add|remove|replace|revert|move|switch|fix)"
+    r"|(?:let's|we(?:'ll| will)) (?:use|keep|go with)|decided|decision|root cause|instead of|turns out|confirmed"
+    r"|the (?:fix|issue|problem|bug) (?:is|was)|the (?:right|correct|best|simplest) (?:fix|approach|way|solution)"
+    r"|conclusion|in summary)\b|决定|原因是|改为|采用|結論|原因は|결정|원인은",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^\n。！？]{12,400}?(?:[。！？]|[.!:](?=\s|$)|(?=\n)|$)")
@@ -32,7 +32,7 @@ def ends(text: str, most: int) -> str:
 
 
 def level(lengths: Sequence[int], room: int) -> int:
-    """The length to which each may go so that together they fit `room`: short ones stay whole, long ones share the rest."""
+    """The length to which each may go so that all fit `room`: short ones stay whole, long ones share the rest."""
     left = room
     for nth, length in enumerate(sorted(lengths)):
         share = left // (len(lengths) - nth)

@@ -7,13 +7,13 @@ _CLAUSE = r"(?:^|[,;:–—-]\s+|\b(?:and|but|so|then|also|just|please|you|we|sh
 
 WORDS = {
     "en": rf"{_CLAUSE}(?:never|always|do not|don[’']t|make sure|be sure to|ensure|avoid|prefer)\b"
-          r"|^only\b|\b(?:must(?:n't)?|from now on|at all times|under no circumstances|no matter what|is forbidden|not allowed)\b",
+          r"|^only\b|\b(?:must(?:n't)?|from now on|at all times|under no circumstances|is forbidden|not allowed)\b",
     "zh": "必须|必須|不要|总是|總是|禁止|请勿|請勿|一定|切勿|务必|務必|不得|不准|永远|只能|始终|以后都|不可以",
     "ja": "絶対|必ず|しないで|してはいけ|禁止|常に|べからず|ないでください|以後は",
     "ko": "항상|절대|반드시|하지\\s?마|금지|무조건|앞으로는",
     "es": r"\b(?:nunca|siempre|jamás|no debes?|debes?|asegúrate|prohibido|de ahora en adelante)\b",
     "pt": r"\b(?:sempre|jamais|não deve|deve|certifique-se|proibido|de agora em diante)\b",
-    "de": r"\b(?:immer|niemals|nie|muss|darf nicht|dürfen nicht|auf keinen fall|unbedingt|ab jetzt|ab sofort|verboten)\b",
+    "de": r"\b(?:immer|niemals|nie|muss|darf nicht|dürfen nicht|auf keinen fall|unbedingt|ab sofort|verboten)\b",
     "fr": r"\b(?:toujours|jamais|ne dois pas|il faut|interdit|désormais|veille à|assure-toi|obligatoirement)\b",
     "it": r"\b(?:sempre|mai|non devi|devi|assicurati|vietato|d'ora in poi)\b",
     "ru": r"\b(?:никогда|всегда|нельзя|обязательно|должен|запрещено|не надо|отныне)\b",

@@ -37,7 +37,8 @@ EFFECTS: dict[str, str] = {
     "catfile": "read", "notebookread": "read", "getfile": "read", "fsread": "read", "readmanyfiles": "read",
     "edit": "edited", "multiedit": "edited", "editfile": "edited", "strreplace": "edited", "replace": "edited",
     "strreplaceeditor": "edited", "strreplacebasededittool": "edited", "searchreplace": "edited", "insert": "edited",
-    "notebookedit": "edited", "applydiff": "edited", "fileedit": "edited", "editor": "edited", "replaceinfile": "edited",
+    "notebookedit": "edited", "applydiff": "edited", "fileedit": "edited", "editor": "edited", 
+    "replaceinfile": "edited",
     "insertcontent": "edited", "patchfile": "edited", "updatefile": "edited", "fsedit": "edited", "append": "edited",
     "write": "created", "writefile": "created", "createfile": "created", "create": "created", "writetofile": "created",
     "savefile": "created", "fswrite": "created", "filewrite": "created", "newfile": "created",
@@ -57,8 +58,8 @@ PATHS = (
 )  # fmt: skip
 COMMANDS = ("command", "cmd", "script", "commands", "input", "code")
 SHELLS = frozenset(
-    "bash shell exec execute executebash executecommand runcommand run runshellcommand terminal localshell runterminalcmd "
-    "shellcommand execcommand cmd powershell unifiedexec runinterminal cmdrun process".split()
+    "bash shell exec execute executebash executecommand runcommand run runshellcommand terminal localshell "
+    "runterminalcmd shellcommand execcommand cmd powershell unifiedexec runinterminal cmdrun process".split()
 )
 PATTERNS = ("pattern", "query", "regex", "search_term", "q", "glob")
 _PATCH = re.compile(

@@ -8,7 +8,7 @@ import msgspec
 RESERVE = 20_000
 """Tokens held back for the answer and for what comes in while a compaction runs (spec/compaction.md 2.1)."""
 RESERVE_DIVISOR = 4
-"""The reserve is never more than this part of the window, whatever is asked for: a 4K model must not compact at once."""
+"""The reserve is never more than this part of the window, whatever is asked for: a 4K model must not compact empty."""
 FLUSH_LEAD = 4_000
 """Tokens before the blocking threshold at which notes are saved; never more than half of what is usable."""
 SUMMARY_SHARE, PREFIX_SHARE = (8, 10), (5, 10)
@@ -69,7 +69,7 @@ LADDER: tuple[Step, ...] = (
 def reserve(window: int, *, asked: int = RESERVE) -> int:
     """The tokens to hold back: what is asked for, at least the usual reserve, never more than a quarter of the window.
 
-    The quarter is applied last, after every maximum: else a small window would be over its threshold when empty.
+    The quarter comes last, after every maximum: else a small window would be over its threshold when empty.
     """
     return min(max(asked, RESERVE), _known(window) // RESERVE_DIVISOR)
 

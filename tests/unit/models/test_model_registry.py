@@ -16,7 +16,11 @@ NONE = ModelsSettings()
 
 
 def test_a_name_parts_at_its_first_slash():
-    assert split("OpenRouter/meta-llama/llama-3:free") == ("openrouter", "meta-llama/llama-3:free")
+    assert split("openrouter/meta-llama/llama-3:free") == ("openrouter", "meta-llama/llama-3:free")
+
+
+def test_a_provider_is_known_in_any_case():
+    assert build("Ollama/Qwen3:8B", env={}).name == "ollama/Qwen3:8B"
 
 
 @pytest.mark.parametrize("name", ["", "gpt-5", "/x", "openai/"])

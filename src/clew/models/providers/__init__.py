@@ -27,7 +27,7 @@ def split(name: str) -> tuple[str, str]:
             f"{name!r} names no model; nothing was sent. Write provider/model-id, such as anthropic/claude-opus-5-5 "
             "or ollama/qwen3."
         )
-    return provider.lower(), model
+    return provider, model
 
 
 def build(name: str, settings: ModelsSettings | None = None, env: Mapping[str, str] | None = None) -> Model:
@@ -38,6 +38,7 @@ def build(name: str, settings: ModelsSettings | None = None, env: Mapping[str, s
     """
     settings, env = settings or ModelsSettings(), os.environ if env is None else env
     provider, model = split(name)
+    provider = provider if provider in settings.providers else provider.lower()
     return ADAPTERS[_known(provider, settings).api](endpoint(provider, model, settings, env))
 
 

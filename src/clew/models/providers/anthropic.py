@@ -28,7 +28,7 @@ class AnthropicModel(Remote):
     """A model that speaks `anthropic-messages`."""
 
     def _connect(self) -> tuple[ModuleType, Any]:
-        # A second and 60 MB: only who asks a model pays for it.
+        # A second and 45 MB: only who asks a model pays for it.
         import anthropic  # noqa: PLC0415
 
         client = anthropic.AsyncAnthropic(

@@ -1,5 +1,6 @@
 """The OpenAI SDK behind the port: Chat Completions, as OpenAI, OpenRouter, Groq and every local server speak it."""
 
+import re
 from collections.abc import AsyncIterator
 from types import ModuleType
 from typing import Any, Literal
@@ -7,9 +8,10 @@ from urllib.parse import urlsplit
 
 from clew.clock import new_id
 from clew.errors import ModelError
+from clew.models.overflow import read_body
 from clew.models.port import Request
 from clew.models.providers import openai_format
-from clew.models.providers.remote import CONNECT_S, OnText, Remote
+from clew.models.providers.remote import CONNECT_S, Endpoint, OnText, Remote
 from clew.models.providers.wire import read_arguments
 from clew.transcript import Assistant, Block, Call, Text, Thinking, Usage
 
@@ -18,11 +20,23 @@ STOPS: dict[str, Literal["stop", "length", "tools", "error"]] = {
 }  # fmt: skip
 
 
+OPTIONAL = re.compile(r"\b(stream_options|temperature|max_tokens)\b")
+"""Fields that some models refuse and that a request can do without, or can spell in another way."""
+
+REFUSES_FIELD = re.compile(
+    r"unsupported|not supported|does not support|unrecognized|unknown|not permitted|extra field", re.I
+)
+
+
 class OpenAIModel(Remote):
     """A model that speaks `openai-completions`."""
 
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._unwanted: set[str] = set()
+
     def _connect(self) -> tuple[ModuleType, Any]:
-        # Half a second and 50 MB: only who asks a model pays for it.
+        # Half a second and 20 MB: only who asks a model pays for it.
         import openai  # noqa: PLC0415
 
         client = openai.AsyncOpenAI(
@@ -37,15 +51,26 @@ class OpenAIModel(Remote):
         return openai, client
 
     async def _exchange(self, client: Any, request: Request, on_text: OnText) -> Assistant:
+        while True:
+            try:
+                return self._answer(await self._asked(client, request, on_text))
+            except client_errors(self._sdk) as refusal:
+                field = unwanted(read_body(refusal.body)[2])
+                if field is None or field in self._unwanted:
+                    raise
+                # Nothing was answered yet; the field is left out as long as this model lives.
+                self._unwanted.add(field)
+
+    async def _asked(self, client: Any, request: Request, on_text: OnText) -> "Draft | None":
         asked = self.body(request)
         if on_text is None:
-            return self._answer(_whole(await client.chat.completions.create(**asked)))
-        stream = await client.chat.completions.create(**asked, stream=True, stream_options={"include_usage": True})
-        async with stream:
+            return _whole(await client.chat.completions.create(**asked))
+        counted = {} if "stream_options" in self._unwanted else {"stream_options": {"include_usage": True}}
+        async with await client.chat.completions.create(**asked, stream=True, **counted) as stream:
             draft = await _streamed(stream, on_text)
         if draft.finish is None:
             raise self.cut_off()
-        return self._answer(draft)
+        return draft
 
     def body(self, request: Request) -> dict[str, Any]:
         """The request as it goes over the wire, apart from how the answer is to come."""
@@ -57,14 +82,16 @@ class OpenAIModel(Remote):
             sent["tools"] = [openai_format.tool(tool) for tool in request.tools]
         if request.max_output is not None:
             sent[self._output_field()] = request.max_output
-        if request.temperature is not None and not self.endpoint.reasoning:
+        takes_temperature = not self.endpoint.reasoning and "temperature" not in self._unwanted
+        if request.temperature is not None and takes_temperature:
             sent["temperature"] = request.temperature
         return sent
 
     def _output_field(self) -> str:
         # OpenAI's own reasoning models refuse the older name; most other servers know only that one.
         host = urlsplit(self.endpoint.base_url).hostname or ""
-        return "max_completion_tokens" if host.endswith(("openai.com", "openai.azure.com")) else "max_tokens"
+        newer = host.endswith(("openai.com", "openai.azure.com")) or "max_tokens" in self._unwanted
+        return "max_completion_tokens" if newer else "max_tokens"
 
     def _answer(self, draft: "Draft | None") -> Assistant:
         if draft is None:
@@ -82,6 +109,17 @@ class OpenAIModel(Remote):
         )
 
 
+def client_errors(sdk: Any) -> tuple[type[Any], ...]:
+    """The SDK's errors for a request that is not as the server wants it."""
+    return (sdk.BadRequestError, sdk.UnprocessableEntityError)
+
+
+def unwanted(text: str) -> str | None:
+    """The optional field that a refusal is about, or None."""
+    named = OPTIONAL.search(text)
+    return named[1] if named and REFUSES_FIELD.search(text) else None
+
+
 class Draft:
     """An answer as it comes together."""
 
@@ -96,7 +134,7 @@ class Draft:
     def add(self, part: Any) -> None:
         """Take in a message or a piece of one."""
         more = part.model_extra or {}
-        self.text.append(part.content or "")
+        self.text.append(said(part))
         self.thinking.append(more.get("reasoning_content") or more.get("reasoning") or "")
         for nth, call in enumerate(part.tool_calls or ()):
             self._add_call(call, nth)
@@ -129,6 +167,14 @@ class Draft:
         return read
 
 
+def said(part: Any) -> str:
+    """The words of a message or a piece of one; Mistral's reasoning models send them as a list of parts."""
+    content = part.content or ""
+    if isinstance(content, str):
+        return content
+    return "".join(str(one.get("text") or "") for one in content if isinstance(one, dict))
+
+
 def _whole(completion: Any) -> Draft | None:
     choices = getattr(completion, "choices", None)
     if not choices:
@@ -143,11 +189,11 @@ async def _streamed(stream: AsyncIterator[Any], on_text: Any) -> Draft:
     draft = Draft()
     async for chunk in stream:
         draft.usage = chunk.usage or draft.usage
-        for choice in chunk.choices[:1]:
+        for choice in (chunk.choices or ())[:1]:
             if choice.delta is not None:
                 draft.add(choice.delta)
-                if choice.delta.content:
-                    on_text(choice.delta.content)
+                if piece := said(choice.delta):
+                    on_text(piece)
             draft.finish = choice.finish_reason or draft.finish
     return draft
 
@@ -162,7 +208,7 @@ def _usage(reported: Any) -> Usage | None:
         read = (reported.model_extra or {}).get("prompt_cache_hit_tokens")  # DeepSeek
     written = getattr(details, "cache_write_tokens", None)  # OpenRouter
     return Usage(
-        input=max((reported.prompt_tokens or 0) - (read or 0) - (written or 0), 0),
+        input=max(reported.prompt_tokens - (read or 0) - (written or 0), 0) if reported.prompt_tokens else None,
         output=reported.completion_tokens,
         cache_read=read,
         cache_write=written,

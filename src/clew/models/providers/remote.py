@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -142,7 +143,7 @@ class Remote(ABC):
             return ProviderTimeout(f"{self.name} did not answer in time. The history is as it was. Try again.")
         if isinstance(failure, sdk.APIConnectionError) and isinstance(failure.__cause__, self._unreached):
             return Unreachable(
-                f"{self.name} cannot be reached at {self.endpoint.base_url} ({failure.__cause__}). "
+                f"{self.name} cannot be reached at {_place(self.endpoint.base_url)} ({failure.__cause__}). "
                 "The history is as it was. Check the base URL and the network."
             )
         if isinstance(failure, sdk.APIError) and not isinstance(failure, sdk.APIConnectionError):
@@ -169,6 +170,11 @@ class Remote(ABC):
     def _redacted(self, text: str) -> str:
         key = self._key()
         return text.replace(key, "[key]") if key else text
+
+
+def _place(base_url: str) -> str:
+    """The URL without a user's name and password."""
+    return re.sub(r"//[^/@]*@", "//", base_url)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
