@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import msgspec
 import pluggy
-import structlog
 
 from clew import plugins
 from clew.clock import NewId, Now, new_id, now_ms
@@ -16,6 +15,7 @@ from clew.compact.cut import Cut
 from clew.compact.serialize import pieces
 from clew.config import Config, data_dir, load
 from clew.errors import BadInput, BadSettings, UnknownEntry
+from clew.logs import log
 from clew.models.drive import Progress
 from clew.models.port import Limits, Model
 from clew.models.providers import build
@@ -29,8 +29,6 @@ from clew.store.port import SessionRow, Store
 from clew.store.sqlite import SqliteStore
 from clew.tokens import estimate
 from clew.transcript import view
-
-log = structlog.get_logger("clew")
 
 STORE_FILE = "clew.sqlite"
 

@@ -44,6 +44,9 @@ app = typer.Typer(
 app.add_typer(config_commands.app, name="config")
 app.command(name="demo")(demo.demo)
 
+QUOTED = 40
+"""Lines of an entry that `clew trace KEY LINE` quotes."""
+
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="The session's key; `clew sessions` lists them.")]
 
 
@@ -185,7 +188,7 @@ def undo(key: KeyArgument, json: JsonOption = False, store: StoreOption = None, 
 def pin(
     key: KeyArgument,
     entry: Annotated[
-        str | None, typer.Argument(help="The entry's id, or the start of it. Without it: list the pins.")
+        str | None, typer.Argument(help="The entry's number (#12) or id. Without it: list the pins.")
     ] = None,
     off: Annotated[bool, typer.Option("--off", help="Take the pin off.")] = False,
     json: JsonOption = False,
@@ -222,7 +225,7 @@ def trace(
         if json:
             show_json(as_json.threads(key, wound, found))
         else:
-            show(listing.threads(found, full=line is not None))
+            show(listing.threads(found, quote=QUOTED if line is not None else 0))
 
 
 @app.command()

@@ -12,7 +12,7 @@ from clew.app import Clew
 from clew.cli.options import out, show
 from clew.config import Config
 from clew.demo import session_path
-from clew.demo.drafts import DRAFTS
+from clew.demo.drafts import DRAFTS, PREFIX
 from clew.models.scripted import ScriptedModel
 from clew.render import arrival as arrivals
 from clew.render import compaction as compaction_words
@@ -21,6 +21,13 @@ from clew.render.text import number
 from clew.store.sqlite import SqliteStore
 
 WRITER = "scripted/demo"
+"""The model that plays the summariser."""
+
+SHOWN = 40
+"""Lines of the brief that are printed."""
+
+FOLLOWED = "The webhook timeout"
+"""How the line begins that is followed back: a value that was corrected on the way."""
 
 
 def demo(
@@ -31,7 +38,7 @@ def demo(
     """Compact a shipped long session: an audited brief, the ledger, what was lost, the thread back, and undo."""
     with tempfile.TemporaryDirectory(prefix="clew-demo-") as folder:
         where = store or Path(folder) / "demo.sqlite"
-        model = ScriptedModel(DRAFTS, name=WRITER, window=200_000)
+        model = ScriptedModel((PREFIX, *DRAFTS), name=WRITER, window=200_000)
         with Clew(SqliteStore(where), Config(), models={WRITER: model}) as clew:
             _play(clew)
         _farewell(store)
@@ -48,10 +55,12 @@ def _play(clew: Clew) -> None:
     session = clew.session(came.key)
     _step("3", "The brief, as the model will read it")
     _, threads = session.trace()
-    show(listing.threads(threads, full=False))
+    show(listing.threads(threads[:SHOWN]))
+    more = len(threads) - SHOWN
+    out.print(f"       … {more} more lines: asks, rules, to-dos, files, failures and identifiers, kept by rules")
     _step("4", "One line followed back to where it came from")
-    line = next(thread for thread in threads if thread.claims and thread.sources and thread.text.startswith("- "))
-    show(listing.threads(session.trace(line.number)[1], full=True))
+    line = next(thread for thread in threads if thread.text.removeprefix("- ").startswith(FOLLOWED))
+    show(listing.threads(session.trace(line.number)[1], quote=6))
     _step("5", "And back again: undo, then the same without any model")
     name, before, after = session.undo()
     out.print(f"  took {name} back: {number(before)} → {number(after)} tokens, the view is what it was")

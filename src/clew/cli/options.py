@@ -8,6 +8,8 @@ import typer
 from rich.console import Console
 
 from clew.app import Clew
+from clew.config import data_dir
+from clew.logs import to_file
 from clew.render.as_json import dumps
 
 StoreOption = Annotated[
@@ -36,7 +38,8 @@ err = Console(stderr=True, highlight=False)
 
 
 def opened(store: Path | None, config: Path | None) -> Clew:
-    """Clew over the store and settings that were named, or the user's own."""
+    """Clew over the store and settings that were named, or the user's own; it logs beside the user's store."""
+    to_file(data_dir(os.environ))
     return Clew.open(store, config=config, env=os.environ)
 
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
 from clew.compact import identifiers
 from clew.compact.audit import Evidence
 from clew.compact.cut import Cut
+from clew.compact.ledger import gather
 from clew.compact.source import Source, plain
-from clew.transcript import Assistant, Call, Compaction, Entry, Ledger, Message, Said, User, text_of
+from clew.transcript import Compaction, Entry, Ledger, Message, Said, User, text_of
 
 TOKENS_PER_IDENTIFIER = 60
 """A brief must carry over one identifier for this many tokens of its budget…"""
@@ -21,22 +24,29 @@ RECENT_ASKS = 40
 """Asks that a pending line is compared with."""
 
 
+def settle(kept: Ledger, tail: Sequence[Entry]) -> Ledger:
+    """The ledger of what is wound up, each ask in the state it has once the tail is read too."""
+    states = {item.key: item.state for item in gather(tail, kept).asks}
+    asks = tuple(msgspec.structs.replace(item, state=states.get(item.key, item.state)) for item in kept.asks)
+    return msgspec.structs.replace(kept, asks=asks)
+
+
 def collect(
     cut: Cut, previous: Compaction | None, kept: Ledger, *, strict: bool, focus: str | None, budget: int
 ) -> Evidence:
-    """The evidence for the compaction of `cut`. `kept` is the ledger gathered from what is wound up."""
-    asks = list(asked(cut.dropped))
-    tail = [plain(entry) for entry in cut.tail]
+    """The evidence for the compaction of `cut`. `kept` is the settled ledger of what is wound up."""
+    asks = sorted((item for item in kept.asks if item.state in ("open", "answered")), key=lambda item: item.at)
     newest = asks[-1] if asks else None
-    still_open = newest is not None and not answered(newest, (*cut.dropped, *cut.tail))
-    settled = asks[-RECENT_ASKS : -1 if still_open else None] + list(asked(cut.tail))
+    answered = [item.text for item in asks if item.state == "answered"]
+    verbatim = [words(entry) for entry in asked(cut.tail)]
+    tail = [plain(entry) for entry in cut.tail]
     return Evidence(
         source=Source(cut.dropped, previous, extra="\n".join([*tail, focus or ""])),
         identifiers=required(kept, budget) if strict else (),
-        ask=words(newest) if newest else None,
-        ask_open=still_open,
-        settled=tuple(words(entry) for entry in settled),
-        speech="\n".join(words(entry) for entry in asks[-RECENT_ASKS:]),
+        ask=newest.text[:ASK_CHARS] if newest else None,
+        ask_open=newest is not None and newest.state == "open",
+        settled=tuple(text[:ASK_CHARS] for text in (answered[-RECENT_ASKS:] + verbatim)),
+        speech="\n".join(item.text[:ASK_CHARS] for item in asks[-RECENT_ASKS:]),
     )
 
 
@@ -58,23 +68,6 @@ def words(entry: Entry) -> str:
     """What an ask says, bounded."""
     message = _message(entry)
     return text_of(message).strip()[:ASK_CHARS] if message else ""
-
-
-def answered(ask: Entry, entries: Sequence[Entry]) -> bool:
-    """Whether a turn ended behind an ask: the agent spoke without calling a tool, or the user went on."""
-    behind = False
-    for entry in entries:
-        message = _message(entry)
-        if behind and ((isinstance(message, User) and not message.synthetic) or _ends_turn(message)):
-            return True
-        behind = behind or entry.id == ask.id
-    return False
-
-
-def _ends_turn(message: Message | None) -> bool:
-    if not isinstance(message, Assistant) or message.stop in ("aborted", "error", "length"):
-        return False
-    return bool(text_of(message).strip()) and not any(isinstance(block, Call) for block in message.blocks)
 
 
 def _message(entry: Entry) -> Message | None:

@@ -84,7 +84,7 @@ class _Page:
     def _wanted(self) -> dict[str, int]:
         names = " ".join(relative(item.key, self.base) for item in self.ledger.identifiers)
         return {
-            "asks": sum(self.count(item.text) + 8 for item in self.ledger.asks),
+            "asks": sum(self._size(item) + 4 for item in self.ledger.asks),
             "files": sum(self.count(relative(item.key, self.base)) + 1 for item in self.files) + 20,
             "identifiers": self.count(names) + 40,
             "todos": sum(self.count(item.text) + 6 for item in self.ledger.todos),
@@ -143,19 +143,24 @@ class _Page:
         return chosen
 
     def _asks(self) -> list[tuple[LedgerItem, list[Row]]]:
-        """Open asks from half of the room, then the newest, the first one, and the rest from new to old."""
+        """Open asks from half of the room at least, then the newest, the first one, and the rest from new to old."""
         listed = by_recency(self.ledger.asks)
         ranked = sorted(listed, key=lambda ask: (ask.state == "notice", ask is not listed[0], ask is not listed[-1]))
+        open_, closed = ([ask for ask in ranked if (ask.state == "open") is state] for state in (True, False))
         room = self.room["asks"]
-        pending = self._levelled([ask for ask in ranked if ask.state == "open"], room // 2)
+        pending = self._levelled(open_, max(room // 2, room - sum(self._size(ask) for ask in closed)))
         left = room - sum(self._cost(rows) for _, rows in pending)
-        older = self._levelled([ask for ask in ranked if ask.state != "open"], left)
+        older = self._levelled(closed, left)
         self.spare += left - sum(self._cost(rows) for _, rows in older)
         return [*pending, *older]
 
+    def _size(self, ask: LedgerItem) -> int:
+        """The tokens of an ask with its marks: `- `, then `> ` before each further line."""
+        return self.count(ask.text) + 4 + ask.text.count("\n") * 2
+
     def _levelled(self, asks: list[LedgerItem], room: int) -> list[tuple[LedgerItem, list[Row]]]:
         """Asks cut to the one length at which they fit; the last ones are left out where that would be too short."""
-        sizes = [self.count(ask.text) + 4 for ask in asks]
+        sizes = [self._size(ask) for ask in asks]
         most = level(sizes, room)
         while sizes and most < min(ASK_LEAST, max(sizes)):
             sizes.pop()

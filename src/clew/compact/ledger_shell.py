@@ -9,7 +9,8 @@ Step = tuple[str, str]
 
 _JOINTS = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
 _REDIRECT = re.compile(r"(?<![0-9&<])>>?\s*([^\s&|;<>()'\"]+)")
-_QUOTED = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?.*?^\1$", re.DOTALL | re.MULTILINE)
+_HERE = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?([^\n]*)\n.*?^\s*\1\b", re.DOTALL | re.MULTILINE)
+_SCRIPT = re.compile(r"[sy]([/|#,@]).*\1")
 _PATHLIKE = re.compile(r"[\w.~/@+-]*[\w~/]\.?[\w.~/@+-]*")
 _LONGEST = 20_000
 """Characters of a command that are read; the rest is a script's body, not its effects."""
@@ -17,7 +18,7 @@ _LONGEST = 20_000
 
 def steps(command: str) -> list[Step]:
     """The files a command read, edited, created or deleted, in its order. Here-documents are not looked into."""
-    bare = _QUOTED.sub(" ", command[:_LONGEST])
+    bare = _HERE.sub(r"\2\n", command[:_LONGEST])
     found = [("created", target) for target in _REDIRECT.findall(bare) if not target.startswith("/dev/")]
     for part in _JOINTS.split(_REDIRECT.sub(" ", bare)):
         found.extend(_of_part(_words(part)))
@@ -70,7 +71,7 @@ def _landing(old: list[str], new: str) -> list[str]:
 
 def _sed(paths: list[str], options: list[str]) -> list[Step]:
     inplace = any(option.startswith(("-i", "--in-place")) for option in options)
-    files = [path for path in paths if "/" in path or "." in path]
+    files = [path for path in paths if ("/" in path or "." in path) and not _SCRIPT.match(path)]
     return [("edited" if inplace else "read", path) for path in files]
 
 

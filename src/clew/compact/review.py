@@ -6,7 +6,7 @@ from clew.compact import ledger, repair
 from clew.compact.audit import Draft, Evidence, audit, blocking
 from clew.compact.brief import TURN
 from clew.compact.compose import Below, Composed, below, compose
-from clew.compact.evidence import collect, losses
+from clew.compact.evidence import collect, losses, settle
 from clew.compact.job import Accepted, Failure, Job, Refused
 from clew.compact.repair import Mended
 from clew.transcript import Attempt, Finding, Verdict
@@ -23,7 +23,8 @@ class Review:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.ledger = ledger.gather(job.cut.dropped, job.previous.ledger if job.previous else None)
+        known = job.previous.ledger if job.previous else None
+        self.ledger = settle(ledger.gather(job.cut.dropped, known), job.cut.tail)
         self.evidence: Evidence = collect(
             job.cut, job.previous, self.ledger, strict=job.strict, focus=job.focus, budget=job.budget
         )

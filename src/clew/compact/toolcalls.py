@@ -37,7 +37,7 @@ EFFECTS: dict[str, str] = {
     "catfile": "read", "notebookread": "read", "getfile": "read", "fsread": "read", "readmanyfiles": "read",
     "edit": "edited", "multiedit": "edited", "editfile": "edited", "strreplace": "edited", "replace": "edited",
     "strreplaceeditor": "edited", "strreplacebasededittool": "edited", "searchreplace": "edited", "insert": "edited",
-    "notebookedit": "edited", "applydiff": "edited", "fileedit": "edited", "editor": "edited", 
+    "notebookedit": "edited", "applydiff": "edited", "fileedit": "edited", "editor": "edited",
     "replaceinfile": "edited",
     "insertcontent": "edited", "patchfile": "edited", "updatefile": "edited", "fsedit": "edited", "append": "edited",
     "write": "created", "writefile": "created", "createfile": "created", "create": "created", "writetofile": "created",

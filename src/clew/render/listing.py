@@ -67,30 +67,30 @@ def _ladder(report: Report) -> Iterator[Table]:
     yield table
 
 
-def threads(found: Iterable[Thread], *, full: bool) -> Iterator[Text]:
-    """The lines of a brief with what stands behind them; `full` quotes the entries."""
+def threads(found: Iterable[Thread], *, quote: int = 0) -> Iterator[Text]:
+    """The lines of a brief with what stands behind them, and up to `quote` lines of each entry."""
     for thread in found:
         style = "bold" if thread.text.startswith("#") else "" if thread.sources or not thread.claims else "red"
-        mark = f"  ← {', '.join(record.entry.id for record in thread.sources)}" if thread.sources else ""
+        mark = f"  ← {', '.join(f'#{record.seq}' for record in thread.sources)}" if thread.sources else ""
         unsupported = "  ← nothing supports this line" if thread.claims and not thread.sources else ""
         yield Text.assemble(
             (f"{thread.number:>4} ", "dim"), (one_line(thread.text, 100), style), (mark + unsupported, "cyan")
         )
-        if full:
+        if quote:
             for record in thread.sources:
-                yield from quoted(record)
+                yield from quoted(record, quote)
 
 
-def quoted(record: Record) -> Iterator[Text]:
-    """An entry word for word, under its id, time and kind."""
+def quoted(record: Record, most: int) -> Iterator[Text]:
+    """The first lines of an entry word for word, under its number, id, time and kind."""
     entry = record.entry
-    yield Text(f"     ┌ {entry.id} · entry {record.seq} · {iso(entry.at)} · {visible(what(entry))}", style="cyan")
+    yield Text(f"     ┌ #{record.seq} · {entry.id} · {iso(entry.at)} · {visible(what(entry))}", style="cyan")
     text = pinned_text(entry.body.message) if isinstance(entry.body, Said) else ""
     lines = visible(text).split("\n")
-    for line in lines[:40]:
+    for line in lines[:most]:
         yield Text(f"     │ {line}")
-    if len(lines) > 40:
-        yield Text(f"     └ … {plural(len(lines) - 40, 'more line')}; clew trace --json gives all", style="dim")
+    if len(lines) > most:
+        yield Text(f"     └ … {plural(len(lines) - most, 'more line')}; clew trace --json gives all", style="dim")
 
 
 def _table(*columns: str) -> Table:

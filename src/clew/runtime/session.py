@@ -6,6 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from clew.clock import NewId, Now
+from clew.compact.brief import is_none
 from clew.errors import CallerError, UnknownEntry
 from clew.prompt.report import Report, report
 from clew.runtime.compaction import sizes_in, view_tokens
@@ -107,9 +108,18 @@ class Session:
             here = body.previous
         return chain
 
+    def find(self, name: str) -> Record:
+        """An entry by its number (`#12`), its id or the start of it. Raises UnknownEntry, AmbiguousName."""
+        if name.startswith("#") and name[1:].isdigit():
+            number = int(name[1:])
+            for record in self.store.entries(self.key, after=number - 1, limit=1):
+                if record.seq == number:
+                    return record
+        return self.store.entry(self.key, name)
+
     def pin(self, name: str) -> Record:
-        """Keep a message for good, by its id or the start of it. Raises UnknownEntry, CallerError."""
-        target = self.store.entry(self.key, name).entry
+        """Keep a message for good, by its number, id or the start of it. Raises UnknownEntry, CallerError."""
+        target = self.find(name).entry
         if not isinstance(target.body, Said):
             raise UnknownEntry(f"Entry {target.id} is no message, so it cannot be pinned; nothing was changed.")
         text = pinned_text(target.body.message)
@@ -125,7 +135,7 @@ class Session:
 
     def unpin(self, name: str) -> Record:
         """Let a pinned message go again. Raises UnknownEntry."""
-        target = self.store.entry(self.key, name).entry
+        target = self.find(name).entry
         if target.id not in self.pinned():
             raise UnknownEntry(f"Entry {target.id} is not pinned; nothing was changed.")
         return self._store(Pin(target.id, "", "", on=False), 0)
@@ -215,7 +225,12 @@ def _first_kept(record: Record | None) -> str | None:
 
 def _thread(number: int, text: str, line: Line | None, found: Mapping[str, Record]) -> Thread:
     sources = tuple(found[one] for one in line.sources if one in found) if line else ()
-    return Thread(number, text, sources, claims=line is not None)
+    return Thread(number, text, sources, claims=claims(text))
+
+
+def claims(line: str) -> bool:
+    """Whether a line of a brief says something that needs support: headings, blanks and `None.` do not."""
+    return bool(line.strip()) and not line.startswith("#") and not is_none(line)
 
 
 def pinned_text(message: Message) -> str:

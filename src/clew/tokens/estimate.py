@@ -77,7 +77,7 @@ NOT_SCRIPT = bytes(range(0xC0))
 CHARACTER, HEAVY_CHARACTER = 0.2, 0.46
 SHAPE_WEIGHTS: dict[bytes, float] = {
     b"d": 1.7, b"p": 0.03, b"dd": -2.0, b"ddd": -1.75, b"pppp": -0.7, b"sssssss": -1.4, b"aaaaa": -0.5, b"aU": 1.0,
-    b"pa": 0.57, b"ps": 0.62,
+    b"pa": 0.57, b"ps": 0.62, b"as": 0.1,
 }  # fmt: skip
 SCRIPT_WEIGHTS: dict[bytes, float] = {
     b"e": 0.97, b"k": 0.27, b"R": 0.12, b"W": 0.4, b"A": 0.21, b"I": 0.22, b"S": 0.55, b"SSSS": -1.3, b"J": 0.6,

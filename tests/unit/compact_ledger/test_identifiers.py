@@ -13,8 +13,8 @@ from clew.transcript import Call, Shell, assistant
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        pytest.param("链接https://例子.com/路径。", ["https://例子.com/路径"], id="a full-width stop is not part of a URL"),
-        pytest.param("(see https://a.com/x?y=1&z=2).", ["https://a.com/x?y=1&z=2"], id="nor is a bracket or a full stop"),
+        pytest.param("链接https://例子.com/路径。", ["https://例子.com/路径"], id="no full stop in a URL"),
+        pytest.param("(see https://a.com/x?y=1&z=2).", ["https://a.com/x?y=1&z=2"], id="nor a bracket"),
         pytest.param("请看订单order_987654谢谢", ["order_987654"], id="an id between Chinese characters"),
         pytest.param("“src/例え/x.ts”", ["src/例え/x.ts"], id="a path with a Japanese segment"),
         pytest.param("打开src/app/main.ts文件", ["src/app/main.ts"], id="a relative path before Chinese"),
@@ -56,7 +56,8 @@ def test_names_in_code_are_found_and_not_insisted_on(name):
     ("name", "text", "there"),
     [
         ("123456", "99123456789", False), ("123456", "订单123456。", True), ("ABC1234", "commit abc1234", True),
-        ("1.10", "1.10.3", False), ("10.3.0", "1.10.3.0", False), ("x.py", "x.py.bak", False), ("run", "--dry-run", False),
+        ("1.10", "1.10.3", False), ("10.3.0", "1.10.3.0", False), ("x.py", "x.py.bak", False),
+        ("run", "--dry-run", False),
         ("app/x.py", "/srv/app/x.py", True), ("/srv/app/x.py", "below /srv: app/x.py", True),
         ("/srv/app/x.py", "below /opt: app/x.py", False), ("FilesTouched", "state.FilesTouched.Len()", True),
         ("src/a.py", "src/A.py", False), ("order_9", "order_98", False), ("db:5432", "(db:5432)", True),

@@ -33,8 +33,10 @@ def test_what_the_harness_says_is_no_ask_and_states_no_rule():
 
 
 def test_a_file_keeps_its_last_change_and_a_later_read_does_not_hide_it():
-    done = [*ran("Edit", file_path="/a.py"), *ran("Read", file_path="/a.py"), *ran("Write", file_path="/b.py"),
-            *ran("Edit", file_path="/b.py"), *ran("Bash", command="rm /c.py"), *ran("Read", file_path="/d.py")]  # fmt: skip
+    done = [
+        *ran("Edit", file_path="/a.py"), *ran("Read", file_path="/a.py"), *ran("Write", file_path="/b.py"),
+        *ran("Edit", file_path="/b.py"), *ran("Bash", command="rm /c.py"), *ran("Read", file_path="/d.py"),
+    ]  # fmt: skip
     files = states(gather(told(*done)), "files")
     assert files == {"/a.py": "edited", "/b.py": "created", "/c.py": "deleted", "/d.py": "read"}
 
@@ -69,10 +71,8 @@ def test_identifiers_come_best_first_with_their_best_provenance():
     ledger = gather(
         told(*ran("bash", "see out_of_sight in log_file", command="grep do_it src/a.py"), say("do_it is it"))
     )
-    assert [(i.text, i.state, i.uses) for i in ledger.identifiers][:2] == [
-        ("do_it", "aimed", 2),
-        ("src/a.py", "aimed", 1),
-    ]
+    best = {item.text: (item.state, item.uses) for item in ledger.identifiers[:2]}
+    assert best == {"do_it": ("aimed", 2), "src/a.py": ("aimed", 1)}
     assert states(ledger, "identifiers")["log_file"] == "seen"
 
 

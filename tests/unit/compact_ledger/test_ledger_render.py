@@ -15,9 +15,11 @@ from tests.unit.compact_ledger.talk import ask, ran, say, told
 
 WORK = told(
     ask("Refactor the parser in /srv/app/src/parser.py\n## Decisions\nNever change the API."), say("I'll use a table."),
-    *ran("Read", file_path="/srv/app/src/parser.py"), *ran("Edit", file_path="/srv/app/src/parser.py", new="def parse_one"),
+    *ran("Read", file_path="/srv/app/src/parser.py"),
+    *ran("Edit", file_path="/srv/app/src/parser.py", new="def parse_one"),
     *ran("Bash", "Exit code 1\nerror: parse_two is undefined", command="pytest src/parser.py --maxfail=1"),
-    *ran("TodoWrite", todos=[{"content": "write the docs", "status": "pending"}]), say("Halfway."), ask("And the docs?"),
+    *ran("TodoWrite", todos=[{"content": "write the docs", "status": "pending"}]),
+    say("Halfway."), ask("And the docs?"),
 )  # fmt: skip
 
 
@@ -54,6 +56,15 @@ def test_an_open_ask_is_pending_and_an_answered_one_is_not():
     pending = render(gather(WORK), 2000, standalone=True).text.split("## Pending user asks\n")[1].split("\n## ")[0]
     assert "And the docs?" in pending
     assert "Refactor" not in pending
+
+
+def test_an_ask_is_cut_only_where_the_room_is_short():
+    words = " ".join(f"step{n}" for n in range(300))
+    ledger = gather(told(ask("first thing"), say("done"), ask(words)))
+    assert words in render(ledger, 4000, standalone=True).text
+    short = render(ledger, 300, standalone=True)
+    assert ("step0 " in short.text, "step299" in short.text, "characters left out" in short.text) == (True, True, True)
+    assert "asks" in short.losses
 
 
 def test_the_root_is_stated_once_and_every_path_still_occurs():

@@ -10,7 +10,8 @@ from clew.compact.rules import stated
     [
         "Never push to main.", "Please don't touch the migrations", "Only use the staging server.", "Tests must pass.",
         "From now on, answer in German.", "Make sure every file has a licence", "必须先运行测试。", "不要修改配置文件",
-        "絶対に消さないでください。", "반드시 한국어로 답하세요", "No uses nunca la rama main", "Bitte immer auf Deutsch antworten.",
+        "絶対に消さないでください。", "반드시 한국어로 답하세요", "No uses nunca la rama main",
+        "Bitte immer auf Deutsch antworten.",
         "Il faut toujours demander avant.", "Никогда не удаляй файлы.",
     ],
 )  # fmt: skip

@@ -53,7 +53,7 @@ class OpenAIModel(Remote):
     async def _exchange(self, client: Any, request: Request, on_text: OnText) -> Assistant:
         while True:
             try:
-                return self._answer(await self._asked(client, request, on_text))
+                return self._answer(await self._drafted(client, request, on_text))
             except client_errors(self._sdk) as refusal:
                 field = unwanted(read_body(refusal.body)[2])
                 if field is None or field in self._unwanted:
@@ -61,7 +61,7 @@ class OpenAIModel(Remote):
                 # Nothing was answered yet; the field is left out as long as this model lives.
                 self._unwanted.add(field)
 
-    async def _asked(self, client: Any, request: Request, on_text: OnText) -> "Draft | None":
+    async def _drafted(self, client: Any, request: Request, on_text: OnText) -> "Draft | None":
         asked = self.body(request)
         if on_text is None:
             return _whole(await client.chat.completions.create(**asked))

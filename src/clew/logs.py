@@ -1,0 +1,57 @@
+"""What Clew logs, and where to: structured records on the logger `clew`, silent until somebody listens.
+
+Records hold sizes, reasons, counts and keys; never words of a conversation, and never a secret.
+"""
+
+import json
+import logging
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from clew.clock import iso
+
+FILE = "clew.log"
+"""The log's name, beside the store."""
+
+MOST_BYTES, KEPT = 2_000_000, 2
+"""A log of this size is put aside; so many are kept."""
+
+_LOGGER = logging.getLogger("clew")
+_LOGGER.addHandler(logging.NullHandler())
+
+log: Any = structlog.wrap_logger(
+    _LOGGER,
+    processors=[structlog.stdlib.filter_by_level, structlog.stdlib.render_to_log_kwargs],
+    wrapper_class=structlog.stdlib.BoundLogger,
+)
+"""The logger every part of Clew uses."""
+
+_PLAIN = set(vars(logging.makeLogRecord({})))
+
+
+class Lines(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """A record with its time, level, event and facts."""
+        facts = {name: value for name, value in vars(record).items() if name not in _PLAIN}
+        line = {"at": iso(int(record.created * 1000)), "level": record.levelname.lower(), "event": record.getMessage()}
+        return json.dumps({**line, **facts}, ensure_ascii=False, default=str)
+
+
+def to_file(folder: Path) -> None:
+    """Write records of level INFO and above to the log in `folder`; a folder that cannot be written gets none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(
+            folder / FILE, maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8", delay=True
+        )
+    except OSError:
+        return
+    handler.setFormatter(Lines())
+    _LOGGER.addHandler(handler)
+    _LOGGER.setLevel(logging.INFO)
+    _LOGGER.propagate = False
