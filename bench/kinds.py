@@ -10,8 +10,18 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 STDLIB = Path(sysconfig.get_path("stdlib"))
-EMOJI = "😀😂🎉✅❌🚀🔥👍💡📝🐛✨⚠️🔧📦🤖👀💯🙏😅❤️🧪🛠️📊🔍⏳☕😎🥳🤔🌍🌱🐍🦀🐳🎯📈📉🔒🔑🧵🪄🏳️‍🌈👩‍💻👍🏽🇩🇪🇯🇵"
-PHRASES = ("shipped the new build", "tests pass again", "please have a look", "works on my machine", "nice catch", "done")
+EMOJI = (
+    "😀 😂 🎉 ✅ ❌ 🚀 🔥 👍 💡 📝 🐛 ✨ ⚠️ 🔧 📦 🤖 👀 💯 🙏 😅 ❤️ 🧪 🛠️ 📊 🔍 ⏳ ☕ 😎 🥳 🤔 🌍 🌱 🐍 🦀 🐳 🎯 📈 📉 🔒 🔑 "
+    "🧵 🪄 🏳️\u200d🌈 👩\u200d💻 👍🏽 🇩🇪 🇯🇵 🌮 🎈 🏗️ 🐢 🗂️ 🧹 🚨 🕐 💥 🎨 🥇 🦊 🍎 🌙 ⭐ 🔔 📅 🗑️ 🧩 🛑 ➡️ 🔗 💾"
+).split()
+PHRASES = (
+    "shipped the new build",
+    "tests pass again",
+    "please have a look",
+    "works on my machine",
+    "nice catch",
+    "done",
+)
 
 
 def kinds(seed: int = 7) -> dict[str, list[str]]:
@@ -67,11 +77,26 @@ def _mixed() -> list[str]:
 
 
 def _records(chance: random.Random, indent: int | None) -> str:
-    names = ("order_id", "customer", "status", "created_at", "total", "items", "notes", "shipping", "currency", "retries")
+    names = (
+        "order_id",
+        "customer",
+        "status",
+        "created_at",
+        "total",
+        "items",
+        "notes",
+        "shipping",
+        "currency",
+        "retries",
+    )
     rows = [
         {
             **{name: _value(chance) for name in chance.sample(names, 6)},
-            "user": {"id": chance.randrange(10**6), "email": f"user{chance.randrange(999)}@example.com", "active": True},
+            "user": {
+                "id": chance.randrange(10**6),
+                "email": f"user{chance.randrange(999)}@example.com",
+                "active": True,
+            },
             "tags": chance.sample(["prod", "beta", "eu-west-1", "retry", "manual"], 2),
         }
         for _ in range(20)
@@ -120,8 +145,9 @@ def _logs(chance: random.Random) -> str:
         f"2026-0{chance.randint(1, 9)}-{chance.randint(10, 28)}T{chance.randint(10, 23)}:{chance.randint(10, 59)}:"
         f"{chance.randint(10, 59)}.{chance.randint(100, 999)}Z {chance.choice(['INFO', 'DEBUG', 'WARN', 'ERROR'])} "
         f"[{chance.choice(['http.server', 'db.pool', 'worker.queue', 'scheduler'])}] "
-        f"{chance.choice(['request completed', 'connection opened', 'retrying after timeout', 'cache miss for key'])} "
-        f"id={chance.randbytes(6).hex()} dur={chance.randrange(9_000)}ms path=/api/v1/orders/{chance.randrange(99_999)} "
+        f"{chance.choice(['request completed', 'connection opened', 'retrying after timeout', 'cache miss'])} "
+        f"id={chance.randbytes(6).hex()} dur={chance.randrange(9_000)}ms "
+        f"path=/api/v1/orders/{chance.randrange(99_999)} "
         f"ip=10.{chance.randrange(255)}.{chance.randrange(255)}.{chance.randrange(255)}"
         for _ in range(50)
     )

@@ -19,13 +19,18 @@ from typing import Any
 import msgspec
 
 from bench import sessions
-from clew.compact.ledger import gather, render
+from clew.compact.budget import Room
+from clew.compact.cut import Cut
+from clew.compact.flow import compaction
+from clew.compact.job import Accepted, Job
 from clew.tokens import estimate
-from clew.transcript import Assistant, Call, Entry, Ledger, Message, Said, Text, User, blocks_of, text_of
+from clew.transcript import Assistant, Call, Compaction, Entry, Message, Said, Text, User, blocks_of, text_of
 
 NEXT_CALLS = 30
 ASK = 500
 """Characters of an ask that count for `asks`: what is longer holds pasted files and logs. `whole` counts all."""
+ROOMY = 1_000_000
+"""Tokens a history counts for here, so that the budget alone bounds its brief."""
 TAIL = 20_000
 """Tokens of the kept tail."""
 EDITING = ("Edit", "Write", "MultiEdit", "NotebookEdit", "edit", "write", "str_replace_editor")
@@ -183,13 +188,33 @@ def tail_start(entries: Sequence[Entry], tokens: int = TAIL) -> int:
     return 0
 
 
-def wound_up(entries: Sequence[Entry], rounds: int) -> Ledger:
-    """The ledger of entries after so many compactions, each over an equal part of them."""
-    ledger = Ledger()
+def brief(
+    entries: Sequence[Entry], budget: int, *, rounds: int = 1, tail: Sequence[Entry] = (), draft: str = ""
+) -> str:
+    """The brief of entries after so many compactions, each over an equal part of them; the tail stays behind the last.
+
+    With a draft, that is the prose a model wrote, unaudited, and the brief is it with the ledger below.
+    """
+    stood: Compaction | None = None
     for nth in range(rounds):
-        part = entries[len(entries) * nth // rounds : len(entries) * (nth + 1) // rounds]
-        ledger = gather(part, ledger)
-    return ledger
+        part = tuple(entries[len(entries) * nth // rounds : len(entries) * (nth + 1) // rounds])
+        cut = Cut(part, (), tuple(tail) if nth == rounds - 1 else (), ROOMY, TAIL)
+        done = wind_up(
+            Job(cut, budget, estimate.text, Room(ROOMY, budget), stood, given=draft or None, guard=not draft)
+        )
+        stood = Compaction(done.text, None, ROOMY, budget, "manual", done.verdict, done.ledger, lines=done.lines)
+    return stood.summary if stood else ""
+
+
+def wind_up(job: Job) -> Accepted:
+    """One compaction without a model."""
+    try:
+        next(compaction(job))
+    except StopIteration as finished:
+        if isinstance(finished.value, Accepted):
+            return finished.value
+        raise SystemExit(f"a compaction was refused: {finished.value.reason}") from None
+    raise SystemExit("a compaction without a model asked for one")
 
 
 def columns(case: Case, budgets: Sequence[int], rounds: Sequence[int]) -> dict[str, Score]:
@@ -198,15 +223,15 @@ def columns(case: Case, budgets: Sequence[int], rounds: Sequence[int]) -> dict[s
     cut = tail_start(case.before)
     tail = "\n".join(map(words, messages(case.before[cut:])))
     for nth in rounds:
-        whole, older = wound_up(case.before, nth), wound_up(case.before[:cut], nth)
         for budget in budgets:
             label = f"brief {budget}" + (f", {nth} rounds" if nth > 1 else "")
-            found[label] = case.score(render(whole, budget, standalone=True).text)
-            brief = render(older, budget, standalone=True, shown=tail).text
-            found[f"{label} + tail"] = case.score(f"{brief}\n{tail}")
+            found[label] = case.score(brief(case.before, budget, rounds=nth))
+            kept = brief(case.before[:cut], budget, rounds=nth, tail=case.before[cut:])
+            found[f"{label} + tail"] = case.score(f"{kept}\n{tail}")
         if case.summary and nth == 1:
-            below = render(older, 4000, standalone=False, shown=f"{case.summary}\n{tail}").text
-            found["summary + ledger 4000 + tail"] = case.score(f"{case.summary}\n{below}\n{tail}")
+            size = 4000 + 2 * estimate.text(case.summary)
+            both = brief(case.before[:cut], size, tail=case.before[cut:], draft=case.summary)
+            found["summary + ledger + tail"] = case.score(f"{both}\n{tail}")
     return found
 
 
@@ -272,10 +297,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def pace(cases: Sequence[Case]) -> float:
-    """Millions of characters a second that a ledger is gathered and rendered from."""
+    """Millions of characters a second that are wound up."""
     start = time.perf_counter()
     for case in cases:
-        render(gather(case.before), 4000, standalone=True)
+        brief(case.before, 4000)
     return sum(case.characters for case in cases) / 1e6 / (time.perf_counter() - start)
 
 

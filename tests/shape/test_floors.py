@@ -6,6 +6,7 @@ from tests.shape.source_tree import area, imports, modules, tree, within
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "clock", "settings"),
+    ("logs",),
     ("transcript",),
     ("tokens",),
     ("prune", "compact", "prompt", "memory"),

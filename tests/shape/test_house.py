@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from tests.shape.source_tree import ROOT, SOURCE, modules, tree
 
 from clew import errors
+from tests.shape.source_tree import ROOT, SOURCE, modules, tree
 
 BANNED = {"utils", "util", "helpers", "helper", "core", "managers", "manager", "common", "misc"}
 LINES, FUNCTION_LINES = 400, 70

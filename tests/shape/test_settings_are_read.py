@@ -5,10 +5,10 @@ from functools import cache
 
 import pytest
 from pydantic.fields import FieldInfo
-from tests.shape.source_tree import modules, tree
 
 from clew.config import Config
 from clew.config.keys import Key, group_of, join, walk
+from tests.shape.source_tree import modules, tree
 
 VALUES = [
     pytest.param(key, field, id=join(key))

@@ -9,7 +9,7 @@ from clew.compact import ledger
 from clew.compact.evidence import asked, words
 from clew.compact.job import Job
 from clew.compact.serialize import clip
-from clew.compact.source import Source
+from clew.compact.source import Source, plain
 from clew.transcript import Assistant, Entry, Ledger, Line, Message, Said, User, text_of
 
 RECENT = "## Recent turns"
@@ -18,7 +18,7 @@ RECENT = "## Recent turns"
 RECENT_SHARE = 8
 """Quoted turns take at most an eighth of a brief…"""
 
-RECENT_FLOOR = 1_500
+RECENT_FLOOR = 4_000
 """…and nothing of a brief with fewer tokens than this."""
 
 RECENT_CHARS = 600
@@ -45,13 +45,18 @@ class Below(msgspec.Struct, frozen=True):
     losses: tuple[str, ...] = ()
 
 
-def below(job: Job, kept: Ledger, *, budget: int, standalone: bool) -> Below:
-    """The ledger within `budget` tokens, and the newest turns of what is wound up where there is room for them."""
+def below(job: Job, kept: Ledger, *, budget: int, prose: str = "") -> Below:
+    """The ledger within `budget` tokens, and the newest turns of what is wound up where there is room for them.
+
+    Without prose the ledger writes the five headings itself. Names that the prose or the tail shows are not repeated.
+    """
     quoted = recent(job.cut.dropped, job.recent_turns, job.count, budget=job.budget // RECENT_SHARE)
     if job.budget < RECENT_FLOOR or len(quoted) < 2:
         quoted = []
     turns = "\n".join(text for text, _ in quoted)
-    rendered = ledger.render(kept, max(0, budget - job.count(turns)), standalone=standalone, count=job.count)
+    shown = "\n".join([prose, turns, *map(plain, job.cut.tail)])
+    room = max(0, budget - job.count(turns))
+    rendered = ledger.render(kept, room, standalone=not prose, count=job.count, shown=shown)
     start = rendered.text.count("\n") + 3 if rendered.text else 1
     more = tuple(Line(start + index, ids) for index, (_, ids) in enumerate(quoted))
     text = "\n\n".join(filter(None, [rendered.text, turns]))

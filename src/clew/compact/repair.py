@@ -52,7 +52,7 @@ def _add(found: dict[str, list[str]], place: str, section: Section) -> None:
         if not lines:
             return
     elif section.heading not in HEADINGS:
-        lines = [f"### {section.heading.lstrip('# ')}", *lines]
+        lines = [f"### {section.heading.lstrip('# ')}".rstrip(), *lines]
     kept = found.setdefault(place, [])
     kept += [line for line in lines if not line.strip() or line not in kept]
 

@@ -56,7 +56,7 @@ class Review:
 
     def by_rules(self) -> Accepted | Refused:
         """A brief from the ledger alone: it needs no model and always carries the five headings."""
-        under = below(self.job, self.ledger, budget=self._limit(), standalone=True)
+        under = below(self.job, self.ledger, budget=self._limit())
         composed = compose("", under, self.evidence.source)
         findings = audit(Draft(composed.text, ""), self.evidence)
         size = self.job.count(composed.text)
@@ -105,7 +105,7 @@ class Review:
         return self._accepted(composed, verdict, model=by)
 
     def _under(self, prose: str) -> Below:
-        return below(self.job, self.ledger, budget=self._limit() - self.job.count(prose), standalone=False)
+        return below(self.job, self.ledger, budget=self._limit() - self.job.count(prose), prose=prose)
 
     def _accepted(self, composed: Composed, verdict: Verdict, model: str | None) -> Accepted:
         lost, total = losses(self.evidence.source, composed.text, self.job.cut.tail, most=MOST_LOST)

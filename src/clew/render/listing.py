@@ -17,7 +17,7 @@ from clew.transcript import Said
 
 def sessions(rows: Iterable[SessionRow], now: int) -> Table:
     """Sessions, one a row, with their compaction counts."""
-    table = _table("session", "entries:r", "window:r", "🧹:r", "used", "from")
+    table = _table("session:id", "entries:r", "window:r", "🧹:r", "used", "from")
     for row in rows:
         table.add_row(
             visible(row.key), number(row.entries), short(row.window_tokens), str(row.compactions),
@@ -28,7 +28,7 @@ def sessions(rows: Iterable[SessionRow], now: int) -> Table:
 
 def compactions(wounds: Iterable[Wound]) -> Table:
     """The compactions of a session, one a row."""
-    table = _table("id", "when", "before:r", "after:r", "brief", "by", "state")
+    table = _table("id:id", "when", "before:r", "after:r", "brief", "by", "state")
     for wound in wounds:
         body = wound.body
         table.add_row(
@@ -51,7 +51,7 @@ def context(report: Report, *, detail: bool = False) -> Iterator[Text | Table]:
         table.add_row(part.name, number(part.tokens), share, number(part.items), number(part.chars))
     yield table
     if detail:
-        largest = _table("largest entries", "what", "tokens:r")
+        largest = _table("largest entries:id", "what", "tokens:r")
         for one in report.largest:
             largest.add_row(one.id, visible(one.what), number(one.tokens))
         yield largest
@@ -96,6 +96,6 @@ def quoted(record: Record, most: int) -> Iterator[Text]:
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in columns:
-        name, _, side = column.partition(":")
-        table.add_column(name, justify="right" if side else "left", overflow="fold")
+        name, _, how = column.partition(":")
+        table.add_column(name, justify="right" if how == "r" else "left", overflow="fold", no_wrap=how == "id")
     return table

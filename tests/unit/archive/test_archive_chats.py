@@ -3,6 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from clew.errors import BadInput
+from clew.store.archive import detect, read, write
+from clew.transcript import Assistant, Call, Custom, Foreign, Media, Said, Text, Thinking, ToolResult, Usage, User
 from tests.unit.archive.archive_samples import (
     bodies,
     brief,
@@ -14,10 +18,6 @@ from tests.unit.archive.archive_samples import (
     records,
     text_blocks,
 )
-
-from clew.errors import BadInput
-from clew.store.archive import detect, read, write
-from clew.transcript import Assistant, Call, Custom, Foreign, Media, Said, Text, Thinking, ToolResult, Usage, User
 
 CHAT = [
     {"role": "system", "content": "be brief"},

@@ -1,10 +1,10 @@
 """Claude Code's lines: the tree, parallel calls, usage, compactions, wrappers."""
 
 import pytest
-from tests.unit.archive.archive_samples import bodies, brief, chain, entries, lines, main, messages, records
 
 from clew.store.archive import read, write
 from clew.transcript import Compaction, Custom, Media, Said, Text, Undo, Usage, User, dangling, view
+from tests.unit.archive.archive_samples import bodies, brief, chain, entries, lines, main, messages, records
 
 
 def line(kind, uuid, parent, content=None, **more):

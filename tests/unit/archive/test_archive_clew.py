@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 from hypothesis import given, settings
-from tests.unit.archive.archive_samples import chain, entries, lines, main, records, transcripts
 
 from clew.errors import BadInput, NewerSchema
 from clew.store.archive import read, write
 from clew.transcript import Text, User, path
+from tests.unit.archive.archive_samples import chain, entries, lines, main, records, transcripts
 
 
 @settings(max_examples=80, deadline=None)

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.archive.archive_samples import bodies, entries, lines, main, messages
 
 from clew.errors import BadInput
 from clew.store.archive import detect, read
 from clew.transcript import Custom, Text, User, path
+from tests.unit.archive.archive_samples import bodies, entries, lines, main, messages
 
 HI = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "message": {"role": "user", "content": "hi"}}
 ASK = [User((Text("hi"),))]

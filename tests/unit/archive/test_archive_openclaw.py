@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.unit.archive.archive_samples import messages
 
 from clew.errors import BadInput
 from clew.store.archive import detect, read
+from tests.unit.archive.archive_samples import messages
 
 SCHEMA = """
 CREATE TABLE session_nodes (session_key TEXT PRIMARY KEY, display_name TEXT, label TEXT) STRICT;

@@ -2,10 +2,9 @@
 
 from itertools import pairwise
 
-from tests.unit.archive.archive_samples import bodies, entries, lines, messages
-
 from clew.store.archive import from_events, read
 from clew.transcript import Assistant, Call, Compaction, Foreign, Text, Thinking, ToolResult, Usage, User
+from tests.unit.archive.archive_samples import bodies, entries, lines, messages
 
 AT = "2026-02-01T10:00:00.000Z"
 

@@ -1,7 +1,6 @@
 """Pi's and OpenClaw's lines: three versions, compactions, resets, leaf controls, and the way back."""
 
 import pytest
-from tests.unit.archive.archive_samples import bodies, brief, chain, entries, lines, main, messages, records
 
 from clew.store.archive import read, write
 from clew.transcript import (
@@ -21,6 +20,7 @@ from clew.transcript import (
     User,
     view,
 )
+from tests.unit.archive.archive_samples import bodies, brief, chain, entries, lines, main, messages, records
 
 AT = "2025-12-08T22:41:05.306Z"
 

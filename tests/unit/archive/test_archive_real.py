@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.unit.archive.archive_samples import entries, main, messages, records
 
 from clew.store.archive import read, write
 from clew.store.archive.source import parse
 from clew.transcript import ToolResult, calls_of, dangling, view
+from tests.unit.archive.archive_samples import entries, main, messages, records
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 CLAUDE, PI = DATA / "claude-code" / "s1-3compactions.jsonl", DATA / "pi" / "before-compaction.jsonl"

@@ -16,14 +16,15 @@ class CallIds:
         self._invalid = re.compile(rf"[^A-Za-z0-9_-]|\A\Z|.{{{longest + 1}}}", re.DOTALL)
         self._longest = longest
         self._used: set[str] = set()
+        self._times: dict[str, int] = {}
         self._open: dict[str, list[str]] = {}
 
     def of_call(self, call: Call) -> str:
         """The id to send for a call; its result, which comes later, gets the same one."""
-        sent, again = self._valid(call.id), 1
+        again = self._times[call.id] = self._times.get(call.id, 0) + 1
+        sent = self._valid(call.id if again == 1 else f"{call.id}#{again}")
         while sent in self._used:
-            again += 1
-            sent = self._valid(f"{call.id}#{again}")
+            sent = self._valid(f"{sent}#")
         self._used.add(sent)
         self._open.setdefault(call.id, []).append(sent)
         return sent
