@@ -10,9 +10,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 STDLIB = Path(sysconfig.get_path("stdlib"))
+SMALL = "abcdefghijklmnopqrstuvwxyz"
+BASE32 = SMALL.upper() + "234567"
 EMOJI = (
-    "😀 😂 🎉 ✅ ❌ 🚀 🔥 👍 💡 📝 🐛 ✨ ⚠️ 🔧 📦 🤖 👀 💯 🙏 😅 ❤️ 🧪 🛠️ 📊 🔍 ⏳ ☕ 😎 🥳 🤔 🌍 🌱 🐍 🦀 🐳 🎯 📈 📉 🔒 🔑 "
-    "🧵 🪄 🏳️\u200d🌈 👩\u200d💻 👍🏽 🇩🇪 🇯🇵 🌮 🎈 🏗️ 🐢 🗂️ 🧹 🚨 🕐 💥 🎨 🥇 🦊 🍎 🌙 ⭐ 🔔 📅 🗑️ 🧩 🛑 ➡️ 🔗 💾"
+    "😀 😂 🎉 ✅ ❌ 🚀 🔥 👍 💡 📝 🐛 ✨ ⚠️ 🔧 📦 🤖 👀 💯 🙏 😅 ❤️ 🧪 🛠️ 📊 🔍 ⏳ ☕ 😎 🥳 🤔 🌍 🌱 🐍 🦀 🐳 🎯 📈 📉 🔒 "
+    "🔑 🧵 🪄 🏳️\u200d🌈 👩\u200d💻 👍🏽 🇩🇪 🇯🇵 🌮 🎈 🏗️ 🐢 🗂️ 🧹 🚨 🕐 💥 🎨 🥇 🦊 🍎 🌙 ⭐ 🔔 📅 🗑️ 🧩 🛑 ➡️ 🔗 💾"
 ).split()
 PHRASES = (
     "shipped the new build",
@@ -39,6 +41,7 @@ def kinds(seed: int = 7) -> dict[str, list[str]]:
         "json": [_records(chance, indent) for indent in (None, 2) * 12],
         "base64": [_base64(chance, size) for size in (90, 900, 3000) * 8],
         "hex": [_hex(chance, style) for style in ("run", "list", "dump", "uuid") * 6],
+        "letters": [_letters(chance, alphabet) for alphabet in ("ACGT", "acgt", SMALL, SMALL.upper(), BASE32) * 4],
         "emoji": [_emoji(chance, dense) for dense in (True, False) * 8],
         "logs": [_logs(chance) for _ in range(16)],
         "urls and paths": [_places(chance) for _ in range(16)],
@@ -132,6 +135,11 @@ def _hex(chance: random.Random, style: str) -> str:
         return "\n".join(f"{row * 16:08x}: {chance.randbytes(16).hex(' ', 2)}" for row in range(40))
     digits = (chance.randbytes(16).hex() for _ in range(40))
     return "\n".join(f"{one[:8]}-{one[8:12]}-{one[12:16]}-{one[16:20]}-{one[20:]}" for one in digits)
+
+
+def _letters(chance: random.Random, alphabet: str) -> str:
+    """Letters without words: genes, keys, ciphers; in lines of some length."""
+    return "\n".join("".join(chance.choices(alphabet, k=chance.randint(40, 200))) for _ in range(12))
 
 
 def _emoji(chance: random.Random, dense: bool) -> str:

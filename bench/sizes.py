@@ -157,7 +157,7 @@ def _material(more: Path | None) -> Iterable[tuple[float, list[str]]]:
 
 def print_weights(weights: Sequence[float]) -> None:
     """The weights under the names they have in the estimator."""
-    names: list[object] = ["CHARACTER", "HEAVY_CHARACTER", "THREE_DIGITS", *estimate.SINGLES, *estimate.PAIRS]
+    names: list[object] = ["CHARACTER", "HEAVY_CHARACTER", *estimate.RUNS, *estimate.SINGLES, *estimate.PAIRS]
     names += estimate.SCRIPT_WEIGHTS
     for name, weight, shipped in zip(names, weights, estimate.weights(), strict=True):
         print(f"{name!s:18} {weight:7.3f}   shipped {shipped:7.3f}")

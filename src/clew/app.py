@@ -115,10 +115,11 @@ class Clew:
         settle(self.store, key, drafts, at=self._now(), meta=meta)
         return Arrival(key, imported, tokens)
 
-    def export(self, key: str, format: str = "clew") -> Iterator[bytes]:
-        """A session in a format, in pieces. Chat messages get the active branch, the others every entry."""
+    def export(self, key: str, format: str = "clew", *, shown: bool = False) -> Iterator[bytes]:
+        """A session in a format, in pieces. Chat messages get the active branch (`shown`: the view of it alone), the
+        other formats every entry."""
         row = self.store.session(key)
-        return archive.write(self.store.entries(key), format, row.meta, leaf=row.leaf)
+        return archive.write(self.store.entries(key), format, row.meta, leaf=row.leaf, shown=shown)
 
     def _known(self, digest: str) -> SessionRow | None:
         """The session this file was brought into before; one that was cut short by a crash is taken away."""

@@ -82,6 +82,9 @@ def test_the_whole_thread_there_and_back(chat):
     name = done["result"]["id"]
     assert "AUTH-731" in run("compactions", "show", name).output
     assert name in run("compactions", key).output
+    shown = json.loads(run("export", key, "--format", "openai", "--view").stdout)["messages"]
+    assert "## Decisions" in shown[0]["content"]
+    assert len(shown) < 10
     lines = json.loads(run("trace", key, "--json").stdout)["lines"]
     traced = next(line for line in lines if "AUTH-731" in line["text"] and line["sources"])
     assert "AUTH-731" in traced["sources"][0]["text"]

@@ -232,13 +232,14 @@ def trace(
 def export(
     key: KeyArgument,
     format: Annotated[str, typer.Option(help="clew, claude-code, openclaw, pi, openai, anthropic.")] = "clew",
+    view: Annotated[bool, typer.Option("--view", help="Only what the model is shown (openai, anthropic).")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A new file. Default: standard output.")] = None,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Write a session in a format that Clew or another program reads."""
     with opened(store, config) as clew:
-        chunks = clew.export(key, format)
+        chunks = clew.export(key, format, shown=view)
         if output is None:
             for chunk in chunks:
                 sys.stdout.buffer.write(chunk)

@@ -45,7 +45,8 @@ WORDINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE | re.DOTALL), names) for pattern, names in WORDINGS)
 
 _CEILING = re.compile(
-    rf"(?:\btpm\b|tokens per minute)[^.\n]{{0,80}}?\blimit\D{{0,3}}{_N}[^.\n]{{0,80}}?\brequested\D{{0,3}}{_N}", re.IGNORECASE
+    rf"(?:\btpm\b|tokens per minute)[^.\n]{{0,80}}?\blimit\D{{0,3}}{_N}[^.\n]{{0,80}}?\brequested\D{{0,3}}{_N}",
+    re.IGNORECASE,
 )
 
 

@@ -12,12 +12,14 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from os.path import commonprefix
 from typing import Any, Self
 
 import msgspec
 
-from clew.testing.server_wires import Chat, Counts, Messages, Say, Wire, marked, prompt
+from clew.testing.server_wires import Chat, Counts, Messages, Say, Wire, prompt
 from clew.testing.server_words import WORDS, Refuse
 from clew.tokens import estimate
 
@@ -76,9 +78,9 @@ class ModelServer:
         self.window, self.words, self.silent, self.max_bytes = window, words, silent, max_bytes
         self.pages = pages or {}
         self.requests: list[Seen] = []
-        self._count = count
+        self._count = cache(count)  # a conversation is counted again with every request
         self._script = _endless(script) if callable(script) else iter(script)
-        self._prompts: list[str] = []
+        self._prompts: list[list[str]] = []
         self._turn = threading.Lock()
         self._stopping = threading.Event()
         self._http = _Server(("127.0.0.1", 0), _Handler)
@@ -109,11 +111,11 @@ class ModelServer:
         """What to answer to a request, with its tokens counted. Requests are taken one after the other."""
         with self._turn:
             self.requests.append(seen)
-            text = prompt(seen.body)
-            seen.tokens, seen.cached = self._count(text), self._in_cache(text)
+            parts = prompt(seen.body)
+            seen.tokens, seen.cached = sum(map(self._count, parts)), self._in_cache(parts)
             answer = self._refusal(seen) or self._next(seen)
             if isinstance(answer, Say):
-                self._prompts = [*self._prompts, text][-REMEMBERED:]
+                self._prompts = [*self._prompts, parts][-REMEMBERED:]
             return answer, self._counts(seen, answer)
 
     def wait(self, seconds: float) -> None:
@@ -135,16 +137,22 @@ class ModelServer:
         answer = made(seen) if callable(made) else made
         return Say(answer) if isinstance(answer, str) else answer
 
-    def _in_cache(self, text: str) -> int:
-        longest = max((_common(text, earlier) for earlier in self._prompts), default=0)
-        return self._count(text[:longest]) if longest else 0
+    def _in_cache(self, parts: list[str]) -> int:
+        return max((self._shared(parts, earlier) for earlier in self._prompts), default=0)
+
+    def _shared(self, parts: list[str], earlier: list[str]) -> int:
+        """Tokens of what two prompts begin with alike: whole parts, and the beginning of the first that differs."""
+        pairs = zip(parts, earlier, strict=False)
+        alike = next((nth for nth, (one, other) in enumerate(pairs) if one != other), min(len(parts), len(earlier)))
+        begun = commonprefix([parts[alike], earlier[alike]]) if alike < min(len(parts), len(earlier)) else ""
+        return sum(map(self._count, (*parts[:alike], begun) if begun else parts[:alike]))
 
     def _counts(self, seen: Seen, answer: Say | Refuse) -> Counts:
         said = answer if isinstance(answer, Say) else Say()
         output = self._count(said.thinking + said.text + "".join(f"{call.name}{call.arguments}" for call in said.calls))
         if seen.path.endswith("/messages"):
             # This format caches what is marked, and bills what it puts there.
-            return Counts(seen.tokens, *((seen.cached, seen.tokens - seen.cached) if marked(seen.body) else (0, 0)),
+            return Counts(seen.tokens, *((seen.cached, seen.tokens - seen.cached) if b'"cache_control"' in seen.raw else (0, 0)),
                           output)  # fmt: skip
         return Counts(seen.tokens, seen.cached, 0, output)
 
@@ -156,15 +164,6 @@ def _endless(make: Callable[[Seen], Answer]) -> Iterator[Callable[[Seen], Answer
 
 def _asked(body: dict[str, Any]) -> int:
     return int(body.get("max_tokens") or body.get("max_completion_tokens") or OUTPUT)
-
-
-def _common(one: str, other: str) -> int:
-    """Characters two texts begin with alike, by halving: texts are long and mostly alike."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
-    return low
 
 
 class _Server(ThreadingHTTPServer):

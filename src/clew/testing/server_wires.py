@@ -46,12 +46,12 @@ class Counts(NamedTuple):
     output: int
 
 
-def prompt(body: dict[str, Any]) -> str:
-    """The request as a model reads it: tools, system prompt, messages. Cache marks are no part of it."""
+def prompt(body: dict[str, Any]) -> list[str]:
+    """The request as a model reads it, in parts: tools, system prompt, messages. Cache marks are no part of it."""
     parts = [json.dumps(tool, ensure_ascii=False) for tool in _unmarked(body.get("tools") or [])]
     if body.get("system"):
         parts.append(f"<|system|>{_plain(body['system'])}")
-    return "\n".join([*parts, *(_turn(message) for message in body.get("messages", ()))])
+    return [*parts, *(_turn(message) for message in body.get("messages", ()))]
 
 
 def _turn(message: dict[str, Any]) -> str:
@@ -75,11 +75,6 @@ def _unmarked(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _unmarked(item) for key, item in value.items() if key != "cache_control"}
     return value
-
-
-def marked(body: dict[str, Any]) -> bool:
-    """Whether a request marks anything for the cache."""
-    return '"cache_control"' in json.dumps(body)
 
 
 def _stop(say: Say, names: dict[str, str]) -> str:

@@ -48,7 +48,13 @@ class AnthropicModel(Remote):
         return {**key, **{name: value.get_secret_value() for name, value in self.endpoint.headers.items()}}
 
     async def _exchange(self, client: Any, request: Request, on_text: OnText) -> Assistant:
-        asked = self.body(request)
+        # The SDK walks every message through its types; `extra_body` goes out as it is.
+        asked = {
+            "model": self.endpoint.model,
+            "messages": [],
+            "max_tokens": self._most(request),
+            "extra_body": self.body(request),
+        }
         if on_text is None:
             return self._answer(_whole(await client.messages.create(**asked)))
         async with await client.messages.create(**asked, stream=True) as stream:
@@ -57,14 +63,12 @@ class AnthropicModel(Remote):
             raise self.cut_off()
         return self._answer(draft)
 
+    def _most(self, request: Request) -> int:
+        return request.max_output or min(OUTPUT, self.endpoint.limits.max_output or OUTPUT)
+
     def body(self, request: Request) -> dict[str, Any]:
-        """The request as it goes over the wire, apart from how the answer is to come."""
-        most = self.endpoint.limits.max_output
-        sent: dict[str, Any] = {
-            "model": self.endpoint.model,
-            "messages": anthropic_format.messages(request, images=self.endpoint.images),
-            "max_tokens": request.max_output or min(OUTPUT, most or OUTPUT),
-        }
+        """What the request says, as it goes over the wire."""
+        sent: dict[str, Any] = {"messages": anthropic_format.messages(request, images=self.endpoint.images)}
         if request.system:
             sent["system"] = [{"type": "text", "text": words(request.system)}]
         if request.tools:
@@ -72,7 +76,7 @@ class AnthropicModel(Remote):
         if request.temperature is not None and self.endpoint.local:
             # The API of 2026-10-21 refuses a temperature, whatever it is, and its SDK has no name for it any more;
             # a small model on this machine needs one.
-            sent["extra_body"] = {"temperature": request.temperature}
+            sent["temperature"] = request.temperature
         if request.purpose in CACHED:
             anthropic_format.mark(sent)
         return sent

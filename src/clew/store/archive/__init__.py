@@ -35,7 +35,7 @@ from clew.store.archive.events import from_events
 from clew.store.archive.imported import BadLine, Imported
 from clew.store.archive.source import FORMATS, SQLITE, Content, fetch, parse, refuse
 from clew.store.port import Record
-from clew.transcript import path
+from clew.transcript import Compaction, Entry, Said, path, view
 
 __all__ = ["EXPORTS", "FORMATS", "BadLine", "Imported", "detect", "from_events", "read", "write"]
 
@@ -101,20 +101,27 @@ def _several(count: int, index: int | str, take: Callable[[int], Imported]) -> I
 
 
 def write(
-    records: Iterable[Record], format: str = "clew", meta: dict[str, Any] | None = None, *, leaf: str | None = None
+    records: Iterable[Record],
+    format: str = "clew",
+    meta: dict[str, Any] | None = None,
+    *,
+    leaf: str | None = None,
+    shown: bool = False,
 ) -> Iterator[bytes]:
     """A session as a file of `format`, in pieces.
 
     `leaf` is the entry the session goes on from; by default the last record. `openai` and `anthropic` get the branch
-    to it, as far as the records reach, with each compaction as the text the model was shown; the others get the whole
-    tree. Raises BadInput for a format that cannot be written.
+    to it, as far as the records reach: all that was said, or (`shown`) what the model is shown of it, brief first. The
+    others get the whole tree. Raises BadInput for a format that cannot be written.
     """
     if format not in EXPORTS:
         raise BadInput(f"There is no export to {format}. Nothing was written. Choose one of {', '.join(EXPORTS)}.")
-    return _write(list(records), format, meta or {}, leaf)
+    if shown and format not in _CHATS:
+        raise BadInput(f"Only {' and '.join(_CHATS)} can hold the view alone. Nothing was written.")
+    return _write(list(records), format, meta or {}, leaf, shown)
 
 
-def _write(records: list[Record], format: str, meta: dict[str, Any], leaf: str | None) -> Iterator[bytes]:
+def _write(records: list[Record], format: str, meta: dict[str, Any], leaf: str | None, shown: bool) -> Iterator[bytes]:
     leaf = leaf or (records[-1].entry.id if records else None)
     entries = [record.entry for record in records]
     if format == "clew":
@@ -123,5 +130,17 @@ def _write(records: list[Record], format: str, meta: dict[str, Any], leaf: str |
         return claude_code_export.write(entries, meta, leaf)
     if format in ("pi", "openclaw"):
         return pi_export.write(entries, meta, leaf, format=format)
-    branch = path(entries, leaf)
+    branch = _view(path(entries, leaf)) if shown else _told(path(entries, leaf))
     return openai_export.write(branch) if format == "openai" else anthropic_export.write(branch)
+
+
+def _view(branch: list[Entry]) -> list[Entry]:
+    """What the model is shown of a branch."""
+    seen = view(branch)
+    return [*([seen.boundary] if seen.boundary else []), *seen.entries]
+
+
+def _told(branch: list[Entry]) -> list[Entry]:
+    """All that was said on a branch: a brief stays only where what it stands for is not there."""
+    first = next((at for at, entry in enumerate(branch) if isinstance(entry.body, Said)), len(branch))
+    return [entry for at, entry in enumerate(branch) if at < first or not isinstance(entry.body, Compaction)]
