@@ -69,7 +69,7 @@ class CompactionSettings(Settings):
     """`strict`: a brief that drops exact identifiers is mended or refused. `off` does not look."""
     quality_guard: QualityGuard = QualityGuard()
     """The audit."""
-    fallback: Literal["ledger", "cancel"] = "ledger"
+    fallback: Literal["ledger", "cancel"] = "cancel"
     """When no draft passes: `ledger` writes a brief by rules, with no model; `cancel` leaves everything as it was.
     Clew's own."""
     mid_turn_precheck: MidTurnPrecheck = MidTurnPrecheck()

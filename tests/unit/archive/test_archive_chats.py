@@ -109,10 +109,11 @@ def test_a_system_prompt_crosses_from_one_format_to_the_other(format):
 
 @pytest.mark.parametrize("format", ["openai", "anthropic"])
 def test_a_compaction_is_exported_as_the_model_read_it_and_is_no_ask(format):
-    out = b"".join(write(records(chain(User((Text("go"),)), Assistant((Text("ok"),)), brief("# sum"))), format))
-    last = messages(read(out, format))[-1]
-    assert "# sum" in last.blocks[0].text
-    assert last.synthetic
+    told = records(chain(User((Text("go"),)), Assistant((Text("ok"),)), brief("# sum")))
+    opening = messages(read(b"".join(write(told, format, shown=True)), format))[0]
+    assert "# sum" in opening.blocks[0].text
+    assert opening.synthetic
+    assert b"# sum" not in b"".join(write(told, format))
 
 
 def test_only_the_branch_to_the_leaf_is_exported():
