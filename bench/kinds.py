@@ -40,7 +40,7 @@ def kinds(seed: int = 7) -> dict[str, list[str]]:
         "python": [*_modules(), *_own()],
         "json": [_records(chance, indent) for indent in (None, 2) * 12],
         "base64": [_base64(chance, size) for size in (90, 900, 3000) * 8],
-        "hex": [_hex(chance, style) for style in ("run", "list", "dump", "uuid") * 6],
+        "hex": [_hex(chance, style) for style in ("run", "list", "dump", "uuid", "upper") * 6],
         "letters": [_letters(chance, alphabet) for alphabet in ("ACGT", "acgt", SMALL, SMALL.upper(), BASE32) * 4],
         "emoji": [_emoji(chance, dense) for dense in (True, False) * 8],
         "logs": [_logs(chance) for _ in range(16)],
@@ -129,6 +129,8 @@ def _base64(chance: random.Random, size: int) -> str:
 def _hex(chance: random.Random, style: str) -> str:
     if style == "run":
         return chance.randbytes(900).hex()
+    if style == "upper":
+        return chance.randbytes(300).hex(":", chance.choice([1, 4, 32, 300])).upper()
     if style == "list":
         return "\n".join(f"{chance.randbytes(20).hex()}  {_path(chance)}" for _ in range(30))
     if style == "dump":

@@ -13,6 +13,7 @@ from clew.clock import NewId, Now, new_id, now_ms
 from clew.compact.brief import Style, focus_of, instructions
 from clew.compact.cut import Cut
 from clew.compact.serialize import pieces
+from clew.compact.trigger import Load, due
 from clew.config import Config, data_dir, load
 from clew.errors import BadInput, BadSettings, UnknownEntry
 from clew.logs import log
@@ -28,6 +29,8 @@ from clew.store.archive import Imported
 from clew.store.port import SessionRow, Store
 from clew.store.sqlite import SqliteStore
 from clew.tokens import estimate
+from clew.tokens.exact import counter
+from clew.tokens.usage import measure
 from clew.transcript import view
 
 STORE_FILE = "clew.sqlite"
@@ -139,16 +142,23 @@ class Clew:
     # Models -----------------------------------------------------------------------------------------------------------
 
     def model(self, name: str) -> Model:
-        """A model by `provider/model-id` or alias; a literal id wins over an alias. Raises BadSettings."""
-        wanted = self._unaliased(name)
+        """A model by `provider/model-id`, by a bare id that the settings list, or by alias; a literal id wins over an
+        alias. Raises BadSettings."""
+        wanted = self._full_name(name)
         if wanted not in self._models:
             self._models[wanted] = build(wanted, self.config.models)
         return self._models[wanted]
 
-    def _unaliased(self, name: str) -> str:
+    def _full_name(self, name: str) -> str:
+        """`provider/model-id` for a name: as it stands, as an id some provider lists, or as an alias."""
         if "/" in name or name in self._models:
             return name
-        aliases = {entry.alias: full for full, entry in self.config.agents.defaults.models.items() if entry.alias}
+        defaults = self.config.agents.defaults
+        listing = [id for id, one in self.config.models.providers.items() if any(m.id == name for m in one.models)]
+        own = (defaults.model.primary or "").partition("/")[0]
+        if own in listing or len(listing) == 1:
+            return f"{own if own in listing else listing[0]}/{name}"
+        aliases = {entry.alias: full for full, entry in defaults.models.items() if entry.alias}
         if name in aliases:
             return aliases[name]
         known = ", ".join(sorted(aliases)) or "none are set"
@@ -195,9 +205,41 @@ class Clew:
         chain = () if preview or by_rules else self.writers(model)
         size = window or (await self.limits()).budget
         order = Order(settings, "manual", focus, size, 0, keep, budget, chain)
-        if settings.provider and not preview:
-            order = msgspec.structs.replace(order, given=await self._provided(key, order, settings.provider))
-        log.info("compaction start", key=key, trigger="manual", preview=preview)
+        return await self._compact(key, order, preview, on_progress)
+
+    async def fit(
+        self,
+        key: str,
+        *,
+        window: int | None = None,
+        fixed: int = 0,
+        incoming: int = 0,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Outcome | None:
+        """Compact a session if its next request would not fit: to be called before each request. None: it fits.
+
+        `window` is the model's, in tokens, where the settings do not say; `fixed` what the system prompt and the tools
+        take, `incoming` the message about to be sent. A window that is not known triggers nothing.
+        """
+        settings = self.config.agents.defaults.compaction
+        stored = self.session(key).window()
+        size = measure(view(stored.entries), sizes_in(stored), fixed=fixed)
+        limit = window or (await self.limits()).budget
+        load = Load(size, incoming, stored.session.window_bytes)
+        why = due(load, window=limit, max_bytes=settings.max_active_transcript_bytes, enabled=settings.enabled)
+        if why is None:
+            return None
+        return await self._compact(
+            key, Order(settings, why, None, limit, fixed, chain=self.writers()), False, on_progress
+        )
+
+    async def _compact(
+        self, key: str, order: Order, preview: bool, on_progress: Callable[[Progress], None] | None
+    ) -> Outcome:
+        """One compaction by any trigger: a registered provider first, then the model or the rules; both ends logged."""
+        if order.settings.provider and not preview:
+            order = msgspec.structs.replace(order, given=await self._provided(key, order, order.settings.provider))
+        log.info("compaction start", key=key, trigger=order.trigger, preview=preview)
         outcome = await compact(
             self.store, key, order, now=self._now, new_id=self._new_id, preview=preview, on_progress=on_progress
         )
@@ -227,10 +269,11 @@ class Clew:
             )
             return None
 
-    async def context(self, key: str, *, window: int | None = None) -> Report:
-        """Who takes how much of a session's window."""
+    async def context(self, key: str, *, window: int | None = None, exact: str | None = None) -> Report:
+        """Who takes how much of a session's window; `exact` names an encoding to count with instead of estimating."""
         limits = Limits(window=window, source="given") if window else await self.limits()
-        return self.session(key).context(window=limits.budget, source=limits.source)
+        count = counter(exact) if exact else None
+        return self.session(key).context(window=limits.budget, source=limits.source, count=count)
 
 
 def _digest(path: Path, index: int | str) -> str:

@@ -91,6 +91,10 @@ def context(
     key: KeyArgument,
     what: Annotated[str, typer.Argument(metavar="[list|detail|json]", help="How much to show.")] = "list",
     window: WindowOption = None,
+    exact: Annotated[
+        str | None,
+        typer.Option(help="Count instead of estimating: o200k, cl100k, llama3, qwen3 (pip install 'clew[exact]')."),
+    ] = None,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -98,7 +102,7 @@ def context(
     if what not in ("list", "detail", "json"):
         raise typer.BadParameter(f"{what} is none of list, detail, json.", param_hint="[list|detail|json]")
     with opened(store, config) as clew:
-        report = asyncio.run(clew.context(key, window=window))
+        report = asyncio.run(clew.context(key, window=window, exact=exact))
         show_json(as_json.context(report)) if what == "json" else show(listing.context(report, detail=what == "detail"))
 
 

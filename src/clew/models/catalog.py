@@ -25,15 +25,13 @@ BOUNDS: dict[str, dict[str, tuple[int | None, int | None]]] = {
         "gpt-6.1-sol": (922_000, 128_000),
     },
     "anthropic": {
-        "claude-opus-4-0": (None, 32_000), "claude-opus-4-1": (None, 32_000), "claude-sonnet-4-0": (None, 64_000),
-        "claude-sonnet-4-5": (None, 64_000), "claude-sonnet-4-6": (None, 64_000), "claude-opus-4-6": (None, 128_000),
-        "claude-opus-4-5": (None, 64_000), "claude-haiku-4-5": (None, 64_000), "claude-opus-5-5": (None, 128_000),
+        "claude-haiku-4-5": (None, 64_000), "claude-sonnet-4-5": (None, 64_000), "claude-opus-4-5": (None, 64_000),
+        "claude-sonnet-4-6": (None, 128_000), "claude-opus-4-6": (None, 128_000), "claude-opus-5-5": (None, 128_000),
     },
 }  # fmt: skip
 """Maximum input (where below the window) and output by the catalog's own model id, which resolves dated names.
 
-From the providers' model pages, read up to 2026-11; the 6.1 and 5.5 rows from the package ctxlen 2026.10.27.2.
-Only models we are sure of: the rest stay unknown.
+Figures of the package ctxlen 2026.10.27.2 (MIT), which carries litellm's and models.dev's. The rest stay unknown.
 """
 
 

@@ -17,7 +17,7 @@ from clew.errors import (
     Unreachable,
     WindowOverflow,
 )
-from clew.models.failover import complete
+from clew.models.failover import Event, Switched, complete
 from clew.models.port import Model, Request
 from clew.transcript import text_of, user
 
@@ -70,22 +70,26 @@ async def _answer(
     ask: Ask, chain: Sequence[Model], timeout_s: float | None, on_progress: Callable[[Progress], None] | None
 ) -> Reply | Failure:
     """One request's answer, or why there is none."""
-    name = chain[0].name if chain else ""
-    arrived = 0
+    now = Progress(ask, 0, chain[0].name if chain else "")
+
+    def show(step: Progress) -> None:
+        nonlocal now
+        now = step
+        if on_progress:
+            on_progress(step)
 
     def on_text(piece: str) -> None:
-        nonlocal arrived
-        arrived += len(piece)
-        if on_progress:
-            on_progress(Progress(ask, arrived, name))
+        show(msgspec.structs.replace(now, chars=now.chars + len(piece)))
 
-    if on_progress:
-        on_progress(Progress(ask, 0, name))
+    def on_event(event: Event) -> None:
+        show(Progress(ask, 0, event.next if isinstance(event, Switched) else event.model))
+
+    show(now)
     request = Request(
         (user(ask.prompt),), ask.system, ask.max_output, temperature=0.0, timeout_s=timeout_s, purpose="compaction"
     )
     try:
-        answer = await complete(chain, request, on_text=on_text if on_progress else None)
+        answer = await complete(chain, request, on_text=on_text if on_progress else None, on_event=on_event)
     except (ProviderError, ModelError) as error:
         return Failure(next(code for kind, code in CODES if isinstance(error, kind)), str(error))
     return Reply(text_of(answer), cut_off=answer.stop == "length")

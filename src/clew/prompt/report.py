@@ -1,6 +1,6 @@
 """Who takes how much of a window: a view's contents by kind and by entry, beside the window's thresholds."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -26,6 +26,9 @@ from clew.transcript import (
     blocks_of,
     brief_text,
 )
+
+Count = Callable[[str], int]
+"""A counter of tokens."""
 
 LARGEST = 10
 """Entries a report names one by one."""
@@ -73,10 +76,20 @@ class Report(msgspec.Struct, frozen=True):
     """Where pruning and compaction set in; None where the window is unknown."""
 
 
-def report(shown: View, sizes: Mapping[str, int], *, window: int | None = None, source: str = "unknown") -> Report:
-    """The report on a view whose entries have these stored sizes, by id."""
+def report(
+    shown: View,
+    sizes: Mapping[str, int],
+    *,
+    window: int | None = None,
+    source: str = "unknown",
+    count: Count | None = None,
+) -> Report:
+    """The report on a view whose entries have these stored sizes, by id.
+
+    `count` counts texts in place of the estimator, which still sizes media.
+    """
     chars: dict[str, list[int]] = {name: [0, 0, 0] for name in PARTS}
-    for name, tokens, length in _counted(shown):
+    for name, tokens, length in _counted(shown, count or estimate.text):
         row = chars[name]
         row[0], row[1], row[2] = row[0] + tokens, row[1] + 1, row[2] + length
     parts = tuple(Part(name, tokens, items, length) for name, (tokens, items, length) in chars.items() if items)
@@ -110,21 +123,28 @@ def what(entry: Entry) -> str:
     return type(entry.body).__name__.lower()
 
 
-def _counted(shown: View) -> Iterator[tuple[str, int, int]]:
+def _counted(shown: View, count: Count) -> Iterator[tuple[str, int, int]]:
     """Each piece of content: the name of its part, its tokens, its characters."""
     if shown.brief:
-        yield "brief", estimate.text(brief_text(shown.brief.summary)), len(shown.brief.summary)
+        yield "brief", count(brief_text(shown.brief.summary)), len(shown.brief.summary)
     for entry in shown.entries:
         if isinstance(entry.body, Said):
-            yield from _of_message(entry.body.message)
+            yield from _of_message(entry.body.message, count)
         elif isinstance(entry.body, Pin) and entry.body.on:
-            yield "pinned", estimate.text(entry.body.text), len(entry.body.text)
+            yield "pinned", count(entry.body.text), len(entry.body.text)
 
 
-def _of_message(message: Message) -> Iterator[tuple[str, int, int]]:
+def _of_message(message: Message, count: Count) -> Iterator[tuple[str, int, int]]:
     for block in blocks_of(message):
-        single = Assistant((block,))
-        yield _part_of(message, block), estimate.message(single), _chars(block)
+        text = (
+            block.text if isinstance(block, Text | Thinking) else _call_text(block) if isinstance(block, Call) else None
+        )
+        tokens = estimate.message(Assistant((block,))) if text is None else count(text)
+        yield _part_of(message, block), tokens, _chars(block)
+
+
+def _call_text(call: Call) -> str:
+    return f"{call.name} {call.raw or msgspec.json.encode(call.arguments).decode()}"
 
 
 def _part_of(message: Message, block: Block) -> str:
@@ -152,7 +172,7 @@ def _chars(block: Block) -> int:
         case Text() | Thinking():
             return len(block.text)
         case Call():
-            return len(block.name) + len(str(block.arguments))
+            return len(_call_text(block))
         case Media():
             return len(block.data or block.url or "")
     return 0

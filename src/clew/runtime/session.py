@@ -8,7 +8,7 @@ import msgspec
 from clew.clock import NewId, Now
 from clew.compact.brief import is_none
 from clew.errors import CallerError, UnknownEntry
-from clew.prompt.report import Report, report
+from clew.prompt.report import Count, Report, report
 from clew.runtime.compaction import sizes_in, view_tokens
 from clew.store.port import Draft, Record, SessionRow, Slice, Store
 from clew.tokens import estimate
@@ -80,10 +80,10 @@ class Session:
         bodies = [Said(message) for message in messages]
         return self.store.append(self.key, [self._draft(body, estimate.message(body.message)) for body in bodies])
 
-    def context(self, *, window: int | None = None, source: str = "unknown") -> Report:
-        """Who takes how much of the window."""
+    def context(self, *, window: int | None = None, source: str = "unknown", count: Count | None = None) -> Report:
+        """Who takes how much of the window; `count` counts in place of the estimator."""
         stored = self.window()
-        return report(view(stored.entries), sizes_in(stored), window=window, source=source)
+        return report(view(stored.entries), sizes_in(stored), window=window, source=source, count=count)
 
     def compactions(self) -> list[Wound]:
         """All compactions, oldest first."""

@@ -11,10 +11,9 @@ was in the cache, and keeps each request as the bytes it came in.
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from os.path import commonprefix
 from typing import Any, Self
 
 import msgspec
@@ -142,24 +141,33 @@ class ModelServer:
 
     def _shared(self, parts: list[str], earlier: list[str]) -> int:
         """Tokens of what two prompts begin with alike: whole parts, and the beginning of the first that differs."""
-        pairs = zip(parts, earlier, strict=False)
-        alike = next((nth for nth, (one, other) in enumerate(pairs) if one != other), min(len(parts), len(earlier)))
-        begun = commonprefix([parts[alike], earlier[alike]]) if alike < min(len(parts), len(earlier)) else ""
-        return sum(map(self._count, (*parts[:alike], begun) if begun else parts[:alike]))
+        alike = _alike(parts, earlier)
+        tokens = sum(map(self._count, parts[:alike]))
+        if alike == min(len(parts), len(earlier)):
+            return tokens
+        begun = parts[alike][: _alike(parts[alike], earlier[alike])]
+        return tokens + (self._count(begun) if begun else 0)
 
     def _counts(self, seen: Seen, answer: Say | Refuse) -> Counts:
         said = answer if isinstance(answer, Say) else Say()
         output = self._count(said.thinking + said.text + "".join(f"{call.name}{call.arguments}" for call in said.calls))
-        if seen.path.endswith("/messages"):
-            # This format caches what is marked, and bills what it puts there.
-            return Counts(seen.tokens, *((seen.cached, seen.tokens - seen.cached) if b'"cache_control"' in seen.raw else (0, 0)),
-                          output)  # fmt: skip
-        return Counts(seen.tokens, seen.cached, 0, output)
+        if not seen.path.endswith("/messages"):
+            return Counts(seen.tokens, seen.cached, 0, output)
+        # This format caches what is marked, and bills what it puts there.
+        marked = b'"cache_control"' in seen.raw
+        read, written = (seen.cached, seen.tokens - seen.cached) if marked else (0, 0)
+        return Counts(seen.tokens, read, written, output)
 
 
 def _endless(make: Callable[[Seen], Answer]) -> Iterator[Callable[[Seen], Answer]]:
     while True:
         yield make
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many items, or characters, two sequences begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((nth for nth, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 def _asked(body: dict[str, Any]) -> int:
@@ -176,6 +184,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
     timeout = 30
+    disable_nagle_algorithm = True  # else each small event waits 40 ms for the one before to be acknowledged
 
     def do_GET(self) -> None:
         pages = self.server.scripted.pages

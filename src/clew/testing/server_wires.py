@@ -190,11 +190,12 @@ class Messages:
         return [*([thought] if say.thinking else []), *words, *calls]
 
     def _block(self, index: int, block: dict[str, Any], raw: str | None = None) -> Iterator[str]:
-        field, kind, start = {
+        starts: dict[str, tuple[str, str, dict[str, Any]]] = {
             "text": ("text", "text_delta", {"text": ""}),
             "thinking": ("thinking", "thinking_delta", {"thinking": "", "signature": ""}),
             "tool_use": ("input", "input_json_delta", {"input": {}}),
-        }[block["type"]]
+        }
+        field, kind, start = starts[block["type"]]
         yield self._event("content_block_start", index=index, content_block={**block, **start})
         value = raw or (block[field] if isinstance(block[field], str) else json.dumps(block[field]))
         name = "partial_json" if field == "input" else field

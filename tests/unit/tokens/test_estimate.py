@@ -128,3 +128,11 @@ def test_an_entry_costs_what_a_view_shows_of_it():
     assert entry(brief) > 500
     assert entry(Pin("0", "word " * 100, "user")) > 90
     assert entry(Pin("0", "word " * 100, "user", on=False)) == entry(Custom("x", "word")) == 0
+
+
+@given(ANYTHING)
+@settings(max_examples=30)
+def test_every_weight_has_its_count(words):
+    assert len(estimate.features(words)) == len(estimate.weights())
+    weighed = sum(count * weight for count, weight in zip(estimate.features(words), estimate.weights(), strict=True))
+    assert estimate.text(words) >= round(weighed)
