@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.terminal_theme import DIMMED_MONOKAI
@@ -24,7 +23,7 @@ COLUMNS = 114
 STEPS = ("2", "4")
 MOST_BYTES = 120_000
 
-_FONT_FACE = re.compile(r"@font-face \{\{.*?\}\}\n", re.DOTALL)
+_FONT_FACE = re.compile(r"@font-face \{.*?\}\n\s*", re.DOTALL)
 _STEP = re.compile(r"^ (\d)  ")
 _LABEL = re.compile(r"^  [a-z][a-z \d]{9} |^     [│└] ")
 """What a line that does not fit is indented by: the name of its row, or the rule beside a quotation."""
@@ -70,8 +69,8 @@ def draw(printed: str) -> str:
     console.print()
     for line in chosen([Text.from_ansi(line) for line in printed.splitlines()]):
         console.print(laid_out(line))
-    form = _FONT_FACE.sub("", CONSOLE_SVG_FORMAT).replace("<svg ", '<svg xml:space="preserve" ', 1)
-    return console.export_svg(title="clew demo", theme=DIMMED_MONOKAI, code_format=form, unique_id="demo")
+    picture = console.export_svg(title="clew demo", theme=DIMMED_MONOKAI, unique_id="demo")
+    return _FONT_FACE.sub("", picture).replace("<svg ", '<svg xml:space="preserve" ', 1)
 
 
 def main() -> int:

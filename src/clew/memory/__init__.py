@@ -1,1 +1,1 @@
-"""Lasting notes: when the model is asked for them, and what they look like. Today its settings; the flush follows."""
+"""Lasting notes the model writes before a compaction: when they are due, how they are asked for, what came of it."""

@@ -86,7 +86,12 @@ async def _answer(
 
     show(now)
     request = Request(
-        (user(ask.prompt),), ask.system, ask.max_output, temperature=0.0, timeout_s=timeout_s, purpose="compaction"
+        (user(ask.prompt),),
+        ask.system,
+        max_output=ask.max_output,
+        temperature=0.0,
+        timeout_s=timeout_s,
+        purpose="compaction",
     )
     try:
         answer = await complete(chain, request, on_text=on_text if on_progress else None, on_event=on_event)

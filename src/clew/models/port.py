@@ -22,6 +22,9 @@ class Request(msgspec.Struct, frozen=True):
 
     messages: tuple[Message, ...]
     system: str = ""
+    """The stable part of the system prompt: the same bytes from turn to turn, so that a provider's cache holds it."""
+    dynamic: str = ""
+    """The part of the system prompt that changes from turn to turn: it stands behind the cache boundary."""
     max_output: int | None = None
     """Tokens the answer may have; None leaves it to the provider."""
     tools: tuple[Tool, ...] = ()

@@ -1,9 +1,11 @@
-"""Who takes how much of a window: a view's contents by kind and by entry, beside the window's thresholds."""
+"""Who takes how much of a window: prompt, tools and a view's contents by kind, beside the window's thresholds."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from clew.prompt.assemble import SystemPrompt
+from clew.prompt.fixed import Count, Fixed, ToolSchema, fixed
 from clew.tokens import estimate
 from clew.tokens.usage import Size, measure
 from clew.tokens.window import Thresholds, thresholds
@@ -26,9 +28,6 @@ from clew.transcript import (
     blocks_of,
     brief_text,
 )
-
-Count = Callable[[str], int]
-"""A counter of tokens."""
 
 LARGEST = 10
 """Entries a report names one by one."""
@@ -65,8 +64,9 @@ class Report(msgspec.Struct, frozen=True):
     size: Size
     """What the next request will take, anchored on reported usage where there is any."""
     estimated: int
-    """The sum of the parts."""
+    """The sum of the parts and of what is fixed."""
     parts: tuple[Part, ...]
+    """The conversation, by kind of content."""
     largest: tuple[Large, ...]
     messages: int
     window: int | None = None
@@ -74,6 +74,16 @@ class Report(msgspec.Struct, frozen=True):
     window_source: str = "unknown"
     thresholds: Thresholds | None = None
     """Where pruning and compaction set in; None where the window is unknown."""
+    fixed: tuple[Fixed, ...] = ()
+    """System prompt, workspace files, skills and tool schemas, piece by piece; empty where no prompt was given."""
+    fixed_tokens: int = 0
+    """The sum of what is fixed: no compaction makes it smaller."""
+    history_tokens: int = 0
+    """The sum of the parts: what a compaction works on."""
+    free: int | None = None
+    """Tokens of the window that are not taken; None where the window or the size is unknown."""
+    doubtful: bool = False
+    """Whether the size is over the window: then one of the two numbers is wrong."""
 
 
 def report(
@@ -83,11 +93,15 @@ def report(
     window: int | None = None,
     source: str = "unknown",
     count: Count | None = None,
+    prompt: SystemPrompt | None = None,
+    tools: Sequence[ToolSchema] = (),
 ) -> Report:
-    """The report on a view whose entries have these stored sizes, by id.
+    """The report on a view whose entries have these stored sizes, by id, and on what is sent with it.
 
     `count` counts texts in place of the estimator, which still sizes media.
     """
+    pieces = fixed(prompt, tools, count=count)
+    fixed_tokens = sum(piece.tokens for piece in pieces)
     chars: dict[str, list[int]] = {name: [0, 0, 0] for name in PARTS}
     for name, tokens, length in _counted(shown, count or estimate.text):
         row = chars[name]
@@ -95,15 +109,22 @@ def report(
     parts = tuple(Part(name, tokens, items, length) for name, (tokens, items, length) in chars.items() if items)
     said = [entry for entry in shown.entries if isinstance(entry.body, Said)]
     largest = sorted(said, key=lambda entry: sizes.get(entry.id, 0), reverse=True)[:LARGEST]
+    history_tokens = sum(part.tokens for part in parts)
+    size = measure(shown, sizes, fixed=fixed_tokens)
     return Report(
-        size=measure(shown, sizes),
-        estimated=sum(part.tokens for part in parts),
+        size=size,
+        estimated=fixed_tokens + history_tokens,
         parts=parts,
         largest=tuple(Large(entry.id, what(entry), sizes.get(entry.id, 0)) for entry in largest),
         messages=len(said),
         window=window,
         window_source=source,
         thresholds=thresholds(window) if window else None,
+        fixed=pieces,
+        fixed_tokens=fixed_tokens,
+        history_tokens=history_tokens,
+        free=max(window - size.tokens, 0) if window and size.tokens is not None else None,
+        doubtful=bool(window and size.tokens is not None and size.tokens > window),
     )
 
 

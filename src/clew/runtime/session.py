@@ -9,6 +9,7 @@ from clew.clock import NewId, Now
 from clew.compact.brief import is_none
 from clew.errors import CallerError, UnknownEntry
 from clew.prompt.report import Count, Report, report
+from clew.prune.mark import project
 from clew.runtime.compaction import sizes_in, view_tokens
 from clew.store.port import Draft, Record, SessionRow, Slice, Store
 from clew.tokens import estimate
@@ -17,6 +18,7 @@ from clew.transcript import (
     Line,
     Message,
     Pin,
+    PruneMark,
     Reset,
     Said,
     Undo,
@@ -58,27 +60,60 @@ class Session:
 
     def __init__(self, store: Store, key: str, *, now: Now, new_id: NewId) -> None:
         self.store, self.key, self._now, self._new_id = store, key, now, new_id
+        self._seen: Slice | None = None
 
     def row(self) -> SessionRow:
         """What is known of the session without reading it."""
         return self.store.session(self.key)
 
     def window(self) -> Slice:
-        """The stored entries of the active window."""
-        return self.store.window(self.key)
+        """The stored entries of the active window; read again only where somebody else wrote meanwhile."""
+        row = self.row()
+        seen = self._seen
+        if seen is None or (seen.session.leaf, seen.session.generation) != (row.leaf, row.generation):
+            seen = self.store.window(self.key)
+        self._seen = msgspec.structs.replace(seen, session=row)
+        return self._seen
 
     def view(self) -> View:
         """What the model may see."""
         return view(self.window().entries)
 
     def messages(self) -> list[Message]:
-        """What to send: the view's messages, each call paired with one result."""
-        return mend(self.view().messages())
+        """What to send: the view's messages, marked results shortened, each call paired with one result."""
+        return mend(project(self.view()).messages())
 
     def append(self, *messages: Message) -> list[Record]:
         """Store messages at the end of the session; they are durable when this returns."""
         bodies = [Said(message) for message in messages]
-        return self.store.append(self.key, [self._draft(body, estimate.message(body.message)) for body in bodies])
+        return self._append([self._draft(body, estimate.message(body.message)) for body in bodies])
+
+    def mark(self, mark: PruneMark) -> Record:
+        """Show results shortened from here on. The mark is durable before the request whose bytes it changes."""
+        (record,) = self._append([self._draft(mark, 0)])
+        return record
+
+    def reset(self, reason: str = "new") -> Record:
+        """Start the view afresh; the transcript keeps everything. Raises Conflict."""
+        window = self.window()
+        draft = self._draft(Reset(reason), 0)
+        return self.store.commit(
+            self.key,
+            draft,
+            generation=window.session.generation,
+            boundary=draft.id,
+            start=None,
+            event="reset",
+            data={"reason": reason},
+        )
+
+    def _append(self, drafts: list[Draft]) -> list[Record]:
+        """Store drafts, and take them into the window that was read before if they follow right behind it."""
+        seen, stored = self._seen, self.store.append(self.key, drafts)
+        if seen and stored and stored[0].entry.parent == seen.session.leaf:
+            row = msgspec.structs.replace(seen.session, leaf=stored[-1].entry.id)
+            self._seen = msgspec.structs.replace(seen, session=row, records=(*seen.records, *stored))
+        return stored
 
     def context(self, *, window: int | None = None, source: str = "unknown", count: Count | None = None) -> Report:
         """Who takes how much of the window; `count` counts in place of the estimator."""
@@ -205,7 +240,7 @@ class Session:
         return self.store.entry(self.key, name) if name else None
 
     def _store(self, body: Pin, tokens: int) -> Record:
-        (record,) = self.store.append(self.key, [self._draft(body, tokens)])
+        (record,) = self._append([self._draft(body, tokens)])
         return record
 
     def _draft(self, body: Any, tokens: int) -> Draft:

@@ -36,6 +36,7 @@ class _Session:
         self.row = row
         self.records: list[Record] = []
         self.by_id: dict[str, Record] = {}
+        self.claim = ("", 0)
 
 
 class InMemoryStore:
@@ -152,6 +153,23 @@ class InMemoryStore:
         with self._lock:
             self._open()
             return [event for event in self._events if event.seq > after and key in (None, event.key)][:limit]
+
+    def claim(self, key: str, owner: str, *, now: int, until: int) -> str | None:
+        """See the port."""
+        with self._lock:
+            session = self._session(key)
+            holder, end = session.claim
+            if holder == owner or end <= now:
+                session.claim = owner, until
+                return None
+            return holder
+
+    def release(self, key: str, owner: str) -> None:
+        """See the port."""
+        with self._lock:
+            session = self._session(key)
+            if session.claim[0] == owner:
+                session.claim = "", 0
 
     def delete(self, key: str) -> None:
         """See the port."""

@@ -188,6 +188,18 @@ class Store(Protocol):
         """What happened, oldest first: to one session, or to all."""
         ...
 
+    def claim(self, key: str, owner: str, *, now: int, until: int) -> str | None:
+        """Hold a session for one turn until a time (both in milliseconds), so that no other process runs one beside it.
+
+        None where it is held from now on; else the owner that holds it. An owner renews its own claim; a claim whose
+        time has passed is free. Raises UnknownSession.
+        """
+        ...
+
+    def release(self, key: str, owner: str) -> None:
+        """Let a claimed session go; nothing happens where another owner holds it. Raises UnknownSession."""
+        ...
+
     def delete(self, key: str) -> None:
         """Remove a session, all of its entries and its events for good. Raises UnknownSession."""
         ...

@@ -154,6 +154,20 @@ class SqliteStore:
             found = db.execute(SQL[query], {"after": after, "limit": limit, **wanted}).fetchall()
         return [Event(seq, owner, at, kind, msgspec.json.decode(data)) for seq, owner, at, kind, data in found]
 
+    def claim(self, key: str, owner: str, *, now: int, until: int) -> str | None:
+        """See the port."""
+        with self._file.writing() as db:
+            ident, _ = _session(db, key)
+            db.execute(SQL["claim"], {"session": ident, "owner": owner, "now": now, "until": until})
+            (holder,) = db.execute(SQL["holder"], {"session": ident}).fetchone()
+            return None if holder == owner else str(holder)
+
+    def release(self, key: str, owner: str) -> None:
+        """See the port."""
+        with self._file.writing() as db:
+            ident, _ = _session(db, key)
+            db.execute(SQL["release"], {"session": ident, "owner": owner})
+
     def delete(self, key: str) -> None:
         """See the port."""
         with self._file.writing() as db:

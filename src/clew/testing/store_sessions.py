@@ -43,6 +43,8 @@ class SessionsContract:
             lambda store: store.entry("no", "a"),
             lambda store: store.entry_many("no", ["a"]),
             lambda store: store.compactions("no"),
+            lambda store: store.claim("no", "me", now=0, until=9),
+            lambda store: store.release("no", "me"),
             lambda store: store.delete("no"),
         ],
     )
@@ -92,3 +94,23 @@ class SessionsContract:
         for call in (lambda: store.session(KEY), lambda: store.append(KEY, [said("a")]), lambda: store.events()):
             with pytest.raises(StoreError, match="was closed"):
                 call()
+
+    def test_a_claimed_session_is_its_owners_until_it_is_let_go(self, store: Store) -> None:
+        assert store.claim(KEY, "one", now=100, until=200) is None
+        assert store.claim(KEY, "two", now=150, until=300) == "one"
+        store.release(KEY, "two")
+        assert store.claim(KEY, "two", now=150, until=300) == "one"
+        store.release(KEY, "one")
+        assert store.claim(KEY, "two", now=150, until=300) is None
+
+    def test_a_claim_is_renewed_by_its_owner_and_free_once_its_time_has_passed(self, store: Store) -> None:
+        store.claim(KEY, "one", now=100, until=200)
+        assert store.claim(KEY, "one", now=190, until=400) is None
+        assert store.claim(KEY, "two", now=399, until=500) == "one"
+        assert store.claim(KEY, "two", now=400, until=500) is None
+
+    def test_a_claim_goes_with_its_session(self, store: Store) -> None:
+        store.claim(KEY, "one", now=100, until=10**12)
+        store.delete(KEY)
+        store.create(KEY, at=1)
+        assert store.claim(KEY, "two", now=101, until=200) is None

@@ -9,7 +9,7 @@ from clew.errors import ModelError
 from clew.models.port import Request
 from clew.models.providers import anthropic_format
 from clew.models.providers.remote import CONNECT_S, OnText, Remote
-from clew.models.providers.wire import read_arguments, words
+from clew.models.providers.wire import read_arguments
 from clew.transcript import Assistant, Block, Call, Foreign, Text, Thinking, Usage
 
 OUTPUT = 8_192
@@ -69,8 +69,8 @@ class AnthropicModel(Remote):
     def body(self, request: Request) -> dict[str, Any]:
         """What the request says, as it goes over the wire."""
         sent: dict[str, Any] = {"messages": anthropic_format.messages(request, images=self.endpoint.images)}
-        if request.system:
-            sent["system"] = [{"type": "text", "text": words(request.system)}]
+        if system := anthropic_format.system(request):
+            sent["system"] = system
         if request.tools:
             sent["tools"] = [anthropic_format.tool(tool) for tool in request.tools]
         if request.temperature is not None and self.endpoint.local:
@@ -78,7 +78,7 @@ class AnthropicModel(Remote):
             # a small model on this machine needs one.
             sent["temperature"] = request.temperature
         if request.purpose in CACHED:
-            anthropic_format.mark(sent)
+            anthropic_format.mark(sent, stable=bool(request.system.strip()))
         return sent
 
     def _answer(self, draft: "Draft | None") -> Assistant:

@@ -21,14 +21,21 @@ def tool(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
 
 
-def mark(sent: dict[str, Any]) -> None:
+def system(request: Request) -> list[dict[str, Any]]:
+    """The system prompt in blocks: the stable part, then the part that changes from turn to turn."""
+    return [_text(part) for part in (request.system, request.dynamic) if part.strip()]
+
+
+def mark(sent: dict[str, Any], *, stable: bool = True) -> None:
     """Mark what the next request repeats: the tools with the system prompt, and the last two user turns.
 
-    Three of the four marks the API allows. The older turn's is where the cache of the request before ends.
+    Three of the four marks the API allows. The older turn's is where the cache of the request before ends. Of the
+    system prompt only the first block is marked, and that only where it is the `stable` one; else the last tool is.
     """
-    fixed = sent.get("system") or sent.get("tools")
-    if fixed:
-        fixed[-1]["cache_control"] = MARK
+    if stable and sent.get("system"):
+        sent["system"][0]["cache_control"] = MARK
+    elif sent.get("tools"):
+        sent["tools"][-1]["cache_control"] = MARK
     for message in [message for message in sent["messages"] if message["role"] == "user"][-2:]:
         message["content"][-1]["cache_control"] = MARK
 

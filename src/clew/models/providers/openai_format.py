@@ -17,10 +17,19 @@ def tool(tool: Tool) -> dict[str, Any]:
     return {"type": "function", "function": described}
 
 
+def system(request: Request) -> str:
+    """The system prompt in one text, the stable part first: chat templates take one system message, and the first one.
+
+    These providers cache by the bytes a prompt begins with, so nothing marks where the stable part ends.
+    """
+    return "\n\n".join(words(part) for part in (request.system, request.dynamic) if part.strip())
+
+
 def messages(request: Request, *, images: bool = True) -> list[dict[str, Any]]:
     """The messages in Chat Completions' shape. Runs of one role become one message: chat templates want turns."""
     ids = CallIds(longest=LONGEST_ID)
-    sent: list[dict[str, Any]] = [{"role": "system", "content": words(request.system)}] if request.system else []
+    prompt = system(request)
+    sent: list[dict[str, Any]] = [{"role": "system", "content": prompt}] if prompt else []
     pictures: list[dict[str, Any]] = []
     for message in request.messages:
         if pictures and not isinstance(message, ToolResult):

@@ -76,3 +76,14 @@ WHERE events.seq > :after ORDER BY events.seq LIMIT coalesce(:limit, -1);
 SELECT events.seq, sessions.key, events.at, events.kind, events.data
 FROM events JOIN sessions ON sessions.id = events.session
 WHERE sessions.key = :key AND events.seq > :after ORDER BY events.seq LIMIT coalesce(:limit, -1);
+
+-- name: claim
+INSERT INTO claims (session, owner, until) VALUES (:session, :owner, :until)
+ON CONFLICT (session) DO UPDATE SET owner = excluded.owner, until = excluded.until
+WHERE claims.owner = excluded.owner OR claims.until <= :now;
+
+-- name: holder
+SELECT owner FROM claims WHERE session = :session;
+
+-- name: release
+DELETE FROM claims WHERE session = :session AND owner = :owner;

@@ -1,0 +1,88 @@
+"""What runs a session, put together by the composition root: models, tools, prompt, settings, and where notes go."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import msgspec
+
+from clew.compact.settings import CompactionSettings
+from clew.memory.settings import MemoryFlushSettings
+from clew.models.port import Model, Tool
+from clew.transcript import Call, Text, ToolResult
+
+
+class Tools(Protocol):
+    """What a turn needs of a toolbox."""
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools as a model is told of them, always in the same order."""
+        ...
+
+    async def run(self, call: Call, *, ask: "Ask | None" = None) -> ToolResult:
+        """One call carried out; whatever goes wrong is a result that says so."""
+        ...
+
+
+Ask = Callable[[Call, str], Awaitable[bool]]
+"""Asks a person whether a call may run, with the reason for asking."""
+
+
+class Prompted(Protocol):
+    """A system prompt in its two parts."""
+
+    @property
+    def stable(self) -> str:
+        """What stands before the cache boundary."""
+        ...
+
+    @property
+    def dynamic(self) -> str:
+        """What stands behind it."""
+        ...
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True):
+    """A model with tools, a prompt and settings. It holds no session and can run many."""
+
+    chain: tuple[Model, ...]
+    """The session's model, then those that stand in when a provider fails."""
+    toolbox: Tools
+    prompt: Callable[[], Prompted]
+    """The system prompt as it is now."""
+    compaction: CompactionSettings = CompactionSettings()
+    flush: MemoryFlushSettings = MemoryFlushSettings()
+    writers: tuple[Model, ...] = ()
+    """Who writes briefs; empty takes the chain."""
+    flush_writers: tuple[Model, ...] = ()
+    """Who writes notes; empty takes the chain."""
+    note: Callable[[str], str | None] | None = None
+    """Appends a note to the day's file and returns None, or why it could not; None for a workspace without notes."""
+    note_path: Callable[[], str] = lambda: "memory/"
+    """Where notes go today, as the model is told."""
+    refresh: Callable[[], str] = lambda: ""
+    """What is shown again after a compaction (`postCompactionSections`); empty for nothing."""
+    window: int | None = None
+    """The window in tokens where the user says so; else the model is asked."""
+    max_output: int | None = None
+    timeout_s: float | None = 600.0
+    """Seconds one request may take."""
+    max_steps: int = 200
+    """Requests of one turn, after which it stops and says so."""
+
+
+class NoTools:
+    """A toolbox with nothing in it."""
+
+    tools: tuple[Tool, ...] = ()
+
+    async def run(self, call: Call, *, ask: Ask | None = None) -> ToolResult:
+        """Says that there is no such tool."""
+        return ToolResult(call.id, call.name, (Text(f"There is no tool {call.name}; there are none."),), error=True)
+
+
+class PlainPrompt(msgspec.Struct, frozen=True):
+    """A prompt written out, for programs that bring their own."""
+
+    stable: str = ""
+    dynamic: str = ""

@@ -1,0 +1,316 @@
+"""Housekeeping around the requests of a session: sizes, notes before a compaction, compactions, and their back-off."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from clew.clock import NewId, Now
+from clew.compact.settings import CompactionSettings
+from clew.compact.trigger import Load, due
+from clew.errors import ClewError, ProviderError
+from clew.memory import flush as notes
+from clew.memory.flush import FlushState
+from clew.models.drive import Progress
+from clew.models.failover import complete
+from clew.models.port import Limits, Request
+from clew.prune.mark import cuts, project
+from clew.prune.trim import saved, trimmed
+from clew.runtime import events
+from clew.runtime.agent import Agent
+from clew.runtime.compaction import Compacted, Declined, Order, Outcome, Skipped, compact, sizes_in
+from clew.runtime.events import Emit
+from clew.runtime.session import Session
+from clew.tokens import estimate
+from clew.tokens.usage import Size, calibrate, measure
+from clew.tokens.window import thresholds
+from clew.transcript import (
+    Assistant,
+    Message,
+    PruneMark,
+    Said,
+    ToolResult,
+    Trigger,
+    User,
+    View,
+    groups,
+    mend,
+    text_of,
+    user,
+)
+
+FLUSH_OUTPUT = 1_000
+"""Tokens a note may take."""
+
+BACKOFF_SHARE = 20
+"""After a compaction that was refused the next one waits until the view has grown by a twentieth of the window…"""
+
+LAST_RESORT = 4
+"""…or until less than a quarter of the reserve is left: then rules write the brief, for the next request must fit."""
+
+FACT = "flush"
+"""Under which a session's row remembers its flushes."""
+
+
+class TooLarge(ClewError):
+    """The system prompt and the tools alone leave no room for a conversation; nothing was sent."""
+
+    def __init__(self, fixed: int, history: int, window: int) -> None:
+        super().__init__(
+            f"The system prompt and the tools take about {fixed:,} tokens of a window of {window:,}; the conversation has "
+            f"{history:,}. No compaction can make that fit. Nothing was sent, and all that was said is kept. Shorten the "
+            "workspace files, take tools away, or choose a model with a larger window."
+        )
+        self.facts = {"fixed": fixed, "history": history, "window": window}
+
+
+class House:
+    """The housekeeper of one session while an agent runs it."""
+
+    def __init__(self, agent: Agent, session: Session, emit: Emit, *, now: Now, new_id: NewId) -> None:
+        self.agent, self.session, self.emit = agent, session, emit
+        self._now, self._new_id = now, new_id
+        self._calibration = 1.0
+        self._declined_at: int | None = None
+        self._latch: int | None = None
+        self._limits: Limits | None = None
+        prompt = agent.prompt()
+        tools = "".join(f"{tool.name} {tool.description} {tool.schema}" for tool in agent.toolbox.tools)
+        self.fixed = estimate.text(prompt.stable) + estimate.text(prompt.dynamic) + estimate.text(tools)
+
+    # Sizes ------------------------------------------------------------------------------------------------------------
+
+    async def window(self) -> int | None:
+        """The window requests have to fit, in tokens: what the user says, else what the model can take now."""
+        if self.agent.window:
+            return self.agent.window
+        return (await self.agent.chain[0].limits()).budget
+
+    def shown(self) -> View:
+        """The view as it is sent."""
+        return project(self.session.view())
+
+    def sizes(self) -> Mapping[str, int]:
+        """The sizes of the window's entries as they are sent, in tokens by id."""
+        window, marked = self.session.window(), cuts(self.session.view())
+        sizes = sizes_in(window)
+        for entry in self.shown().entries if marked else ():
+            if entry.id in marked:
+                sizes[entry.id] = estimate.entry(entry)
+        return sizes
+
+    def size(self) -> Size:
+        """What the next request takes. A mark set since the last report makes that report stale."""
+        shown = self.shown()
+        for entry in reversed(shown.entries):
+            if isinstance(entry.body, PruneMark):
+                shown = msgspec.structs.replace(shown, kept=len(shown.entries))
+                break
+            if isinstance(entry.body, Said) and isinstance(entry.body.message, Assistant):
+                break
+        return measure(shown, self.sizes(), fixed=self.fixed, calibration=self._calibration)
+
+    def learn(self, answer: Assistant) -> None:
+        """Take what a provider reported as the measure of the estimates that follow."""
+        context = answer.usage.context if answer.usage else None
+        guessed = measure(msgspec.structs.replace(self.shown(), kept=10**9), self.sizes(), fixed=self.fixed)
+        self._calibration = calibrate(context, guessed.tokens, self._calibration)
+        self._declined_at = None
+
+    # Before a request -------------------------------------------------------------------------------------------------
+
+    async def before_turn(self, message: User) -> None:
+        """Notes and a compaction, each if it is due. Raises TooLarge where nothing can make the next request fit."""
+        window = await self.window()
+        size = self.size()
+        self._check_fixed(window, size)
+        if self._flush_due(window, size):
+            await self.flush(message)
+        await self._compact_if_due(window, size)
+
+    async def before_step(self) -> None:
+        """Within a turn: results shortened or a compaction, so that the next request fits.
+
+        With `midTurnPrecheck` (and in `default` mode) from the usual threshold on; else only when it could not fit.
+        """
+        window, settings = await self.window(), self.agent.compaction
+        if not window:
+            return
+        size, limits = self.size(), thresholds(window)
+        early = settings.enabled and (settings.mid_turn_precheck.enabled or settings.mode == "default")
+        bound = limits.compact_at if early else window - limits.reserve // LAST_RESORT
+        if size.tokens is None or size.tokens < bound:
+            return
+        over = size.tokens - limits.compact_at
+        freed = self.trim(keep=1) if self._reducible() >= over * 3 // 2 else 0
+        if freed < over:
+            await self.compact("budget", window, required=not early)
+
+    async def _compact_if_due(self, window: int | None, size: Size) -> None:
+        settings, stored = self.agent.compaction, self.session.row().window_bytes
+        why = due(
+            Load(size, 0, stored),
+            window=window,
+            max_bytes=settings.max_active_transcript_bytes,
+            enabled=settings.enabled,
+            latched=self._latch,
+        )
+        required = bool(window and size.tokens and size.tokens >= window - thresholds(window).reserve // LAST_RESORT)
+        if why is None and not required:
+            return
+        if self._backing_off(window, size) and not required:
+            return
+        await self.compact(why or "budget", window, required=required)
+        left = self.session.row().window_bytes
+        self._latch = left if why == "bytes" and left >= settings.max_active_transcript_bytes else None
+
+    def _backing_off(self, window: int | None, size: Size) -> bool:
+        if self._declined_at is None or size.tokens is None or window is None:
+            return False
+        return size.tokens < self._declined_at + window // BACKOFF_SHARE
+
+    def _check_fixed(self, window: int | None, size: Size) -> None:
+        """Stop at once where the fixed cost alone is over the threshold: compacting again and again cannot help."""
+        if window and self.fixed >= thresholds(window).compact_at:
+            raise TooLarge(self.fixed, max(0, (size.tokens or 0) - self.fixed), window)
+
+    # Compaction -------------------------------------------------------------------------------------------------------
+
+    async def compact(
+        self, trigger: Trigger, window: int | None, *, required: bool = False, focus: str | None = None, attempt: int = 1
+    ) -> Outcome:
+        """One compaction with its events. `required`: where the model's brief is refused, rules write one."""
+        settings = self.agent.compaction
+        if required:
+            settings = settings.model_copy(update={"fallback": "ledger"})
+        keep = settings.keep_recent_tokens >> (attempt - 1)
+        settings = settings.model_copy(update={"keep_recent_tokens": keep})
+        order = Order(settings, trigger, focus, window, self.fixed, chain=self.agent.writers or self.agent.chain)
+        self.emit(events.Compacting(trigger, self.size().tokens or 0, attempt))
+        outcome = await compact(
+            self.session.store, self.session.key, order, now=self._now, new_id=self._new_id, on_progress=self._progress
+        )
+        self._declined_at = self.size().tokens if isinstance(outcome, Declined) else None
+        self._say(outcome)
+        return outcome
+
+    def _progress(self, step: Progress) -> None:
+        ask = step.ask
+        self.emit(events.CompactionStep(ask.stage, ask.part, ask.parts, ask.attempt, ask.attempts, step.chars))
+
+    def _say(self, outcome: Outcome) -> None:
+        count = self.session.row().compactions
+        match outcome:
+            case Compacted():
+                body = outcome.body
+                self.emit(
+                    events.Compacted(
+                        "compacted", body.verdict.outcome, body.tokens_before, body.tokens_after, outcome.id,
+                        len(body.verdict.attempts), count, body.duration_ms or 0,
+                    )  # fmt: skip
+                )
+                self.emit(events.PrefixBreak("compaction"))
+            case Skipped():
+                self.emit(events.Compacted("skipped", outcome.code, outcome.tokens, outcome.tokens, count=count))
+            case Declined():
+                self.emit(
+                    events.Compacted(
+                        "declined", outcome.code, outcome.tokens, outcome.tokens, attempts=len(outcome.attempts), count=count
+                    )
+                )
+
+    # Trimming ---------------------------------------------------------------------------------------------------------
+
+    def _results(self, keep: int) -> list[tuple[str, ToolResult]]:
+        """The results not yet shortened that may be: all but those of the last `keep` groups of messages."""
+        shown, marked = self.session.view(), cuts(self.session.view())
+        spoken = [entry for entry in shown.entries if isinstance(entry.body, Said)]
+        runs = groups([entry.body.message for entry in spoken if isinstance(entry.body, Said)])
+        end = runs[-keep].start if keep and len(runs) >= keep else len(spoken)
+        return [
+            (entry.id, entry.body.message)
+            for entry in spoken[:end]
+            if isinstance(entry.body, Said) and isinstance(entry.body.message, ToolResult) and entry.id not in marked
+        ]
+
+    def _reducible(self, keep: int = 1) -> int:
+        """Roughly the tokens that trimming would free."""
+        return sum(saved(result) for _, result in self._results(keep)) // 4
+
+    def trim(self, *, keep: int) -> int:
+        """Show the large results shortened; the tokens that frees, 0 where there is none to shorten."""
+        chosen = [(name, result) for name, result in self._results(keep) if saved(result)]
+        if not chosen:
+            return 0
+        self.session.mark(PruneMark("overflow", {name: "trim" for name, _ in chosen}))
+        freed = sum(estimate.message(r) - estimate.message(trimmed(r, name)) for name, r in chosen)
+        self.emit(events.Trimmed(len(chosen), freed))
+        self.emit(events.PrefixBreak("trim"))
+        return freed
+
+    # Notes ------------------------------------------------------------------------------------------------------------
+
+    def _flush_due(self, window: int | None, size: Size) -> bool:
+        settings, row = self.agent.flush, self.session.row()
+        return bool(settings.enabled and self.agent.note) and notes.due(
+            size.tokens,
+            window=window,
+            stored=row.window_bytes,
+            soft=settings.soft_threshold_tokens,
+            max_bytes=settings.force_flush_transcript_bytes,
+            state=self._state(),
+            generation=row.generation,
+        )
+
+    def _state(self) -> FlushState:
+        return msgspec.convert(self.session.row().meta.get(FACT, {}), FlushState)
+
+    async def flush(self, waiting: User | None = None) -> None:
+        """Let the model write lasting notes, on a view of its own: neither request nor answer enters the transcript."""
+        state, generation = self._state(), self.session.row().generation
+        self.emit(events.Flushing())
+        outcome, why = await self._flushed(waiting)
+        state = notes.after(state, outcome, generation)
+        if outcome == "failed" and state.failures == 0:
+            outcome = "exhausted"
+        self.session.store.describe(self.session.key, {FACT: msgspec.to_builtins(state)})
+        self.emit(events.Flushed(outcome, why))
+
+    async def _flushed(self, waiting: User | None) -> tuple[notes.Outcome, str]:
+        """Ask and append. Whatever fails, the turn goes on."""
+        asked = self.request(purpose="flush", extra=user(notes.prompt(self.agent.note_path()), synthetic=True), leave=waiting)
+        asked = msgspec.structs.replace(asked, max_output=FLUSH_OUTPUT)
+        try:
+            answer = await complete(self.agent.flush_writers or self.agent.chain, asked)
+        except ProviderError as error:
+            return "failed", str(error)
+        done = notes.read(text_of(answer))
+        if done.outcome != "written" or self.agent.note is None:
+            return done.outcome, ""
+        problem = self.agent.note(done.note)
+        return ("failed", problem) if problem else ("written", "")
+
+    # Requests ---------------------------------------------------------------------------------------------------------
+
+    def request(self, *, purpose: str = "turn", extra: Message | None = None, leave: User | None = None) -> Request:
+        """The next request: the view, mended, between the system prompt's parts and the tools.
+
+        `extra` stands at its end; `leave` is a message at its end that is left out.
+        """
+        messages = mend(self.shown().messages())
+        if leave is not None and messages and messages[-1] == leave:
+            messages.pop()
+        prompt, agent = self.agent.prompt(), self.agent
+        return Request(
+            tuple([*messages, extra] if extra else messages),
+            prompt.stable,
+            dynamic=prompt.dynamic,
+            max_output=agent.max_output,
+            tools=agent.toolbox.tools,
+            timeout_s=agent.timeout_s,
+            purpose=purpose,
+        )
+
+
+def with_fallback(settings: CompactionSettings) -> CompactionSettings:
+    """The settings under which a compaction always lands."""
+    return settings.model_copy(update={"fallback": "ledger"})

@@ -1,0 +1,54 @@
+"""When a provider says that a request was too large: compact, trim, ask again, at most three times, and replay nothing."""
+
+from clew.errors import ClewError, ProviderError, WindowOverflow
+from clew.models.refusal import complaint_of
+from clew.runtime.compaction import Compacted
+from clew.runtime.house import House
+from clew.tokens.window import OVERFLOW_ATTEMPTS
+
+PER_ATTEMPT = 2
+"""Each further attempt keeps half of the tail the one before kept."""
+
+
+class Exhausted(ClewError):
+    """The request does not fit and nothing more can be taken out of it; all that was said is kept."""
+
+    def __init__(self, cause: str, *, attempts: int, terminal: bool = False) -> None:
+        super().__init__(cause)
+        self.attempts = attempts
+        self.terminal = terminal
+        """Whether the provider's limit for one request is below it, so that no compaction was tried."""
+
+
+class Recovery:
+    """The attempts of one request; a successful answer starts afresh."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self.attempts = 0
+
+    def succeeded(self) -> None:
+        """An answer came: the next overflow has all its attempts."""
+        self.attempts = 0
+
+    async def overflowed(self, error: ProviderError | None) -> None:
+        """Make room after a refusal (None: an answer cut off by the window). Raises Exhausted where there is none."""
+        cause = str(error) if error else "The answer was cut off by the model's window."
+        complaint = complaint_of(error) if error else None
+        if complaint and complaint.terminal:
+            raise Exhausted(cause, attempts=0, terminal=True)
+        self.attempts += 1
+        if self.attempts > OVERFLOW_ATTEMPTS:
+            raise Exhausted(cause, attempts=OVERFLOW_ATTEMPTS)
+        if not await self._make_room(error):
+            raise Exhausted(cause, attempts=self.attempts)
+
+    async def _make_room(self, error: ProviderError | None) -> bool:
+        """A compaction first; where there is nothing to compact, shorter results, the newest ones at last."""
+        house, known = self.house, await self.house.window()
+        learnt = error.limit if isinstance(error, WindowOverflow) else None
+        window = min((size for size in (known, learnt) if size), default=None)
+        outcome = await house.compact("overflow", window, required=True, attempt=self.attempts)
+        if isinstance(outcome, Compacted):
+            return True
+        return bool(house.trim(keep=1) or house.trim(keep=0))
