@@ -13,7 +13,6 @@ from clew.clock import NewId, Now, new_id, now_ms
 from clew.compact.brief import Style, focus_of, instructions
 from clew.compact.cut import Cut
 from clew.compact.serialize import pieces
-from clew.compact.trigger import Load, due
 from clew.config import Config, data_dir, load
 from clew.errors import BadInput, BadSettings, UnknownEntry
 from clew.logs import log
@@ -22,7 +21,7 @@ from clew.models.port import Limits, Model
 from clew.models.providers import build
 from clew.prompt.report import Report
 from clew.runtime.arrival import UNFINISHED, settle, with_ledgers, with_sizes
-from clew.runtime.compaction import Order, Outcome, compact, cut_for, logged, sizes_in
+from clew.runtime.compaction import Order, Outcome, compact, cut_for, latch, logged, reason, sizes_in
 from clew.runtime.session import Session, Wound
 from clew.store import archive
 from clew.store.archive import Imported
@@ -77,6 +76,11 @@ class Clew:
     def __exit__(self, *exc: object) -> None:
         self.store.close()
 
+    async def aclose(self) -> None:
+        """Let go of the models' connections, in the event loop that used them."""
+        for model in self._models.values():
+            await model.close()
+
     # Sessions ---------------------------------------------------------------------------------------------------------
 
     def session(self, key: str) -> Session:
@@ -107,7 +111,7 @@ class Clew:
         """Import a file. The same file brought twice is found again and stored once. Raises BadInput, SessionExists."""
         imported = archive.read(path, format, index=index)
         digest = _digest(path, index)
-        if (known := self._known(digest)) and key in (None, known.key):
+        if known := self._known(digest, key):
             return Arrival(known.key, imported, known.meta.get("tokens", 0), again=True)
         if not imported.drafts:
             raise BadInput(f"{path.name} holds no entry that can be stored; nothing was changed.")
@@ -124,13 +128,17 @@ class Clew:
         row = self.store.session(key)
         return archive.write(self.store.entries(key), format, row.meta, leaf=row.leaf, shown=shown)
 
-    def _known(self, digest: str) -> SessionRow | None:
-        """The session this file was brought into before; one that was cut short by a crash is taken away."""
+    def _known(self, digest: str, key: str | None) -> SessionRow | None:
+        """The session this file was brought into before (under this key, where one is named).
+
+        One that a crash cut short is taken away: the import starts afresh.
+        """
         for row in self.store.sessions():
-            if row.meta.get("digest") == digest:
-                if not row.meta.get(UNFINISHED):
-                    return row
-                self.store.delete(row.key)
+            if row.meta.get("digest") != digest or key not in (None, row.key):
+                continue
+            if not row.meta.get(UNFINISHED):
+                return row
+            self.store.delete(row.key)
         return None
 
     def _free_key(self, wanted: str) -> str:
@@ -197,11 +205,13 @@ class Clew:
     ) -> Outcome:
         """Compact a session by hand.
 
-        `model` writes the brief and no other does; `by_rules` asks no model; `window`, `keep` and `budget` are tokens;
-        `preview` shows what would come of it, asks no model and writes nothing.
+        `model` writes the brief and nobody else does; `by_rules` asks neither model nor provider; `window`, `keep` and
+        `budget` are tokens; `preview` shows what would come of it, asks no model and writes nothing.
         """
         self.session(key)
         settings = self.config.agents.defaults.compaction
+        if by_rules or model:
+            settings = settings.model_copy(update={"provider": None})
         chain = () if preview or by_rules else self.writers(model)
         size = window or (await self.limits()).budget
         order = Order(settings, "manual", focus, size, 0, keep, budget, chain)
@@ -218,20 +228,22 @@ class Clew:
     ) -> Outcome | None:
         """Compact a session if its next request would not fit: to be called before each request. None: it fits.
 
-        `window` is the model's, in tokens, where the settings do not say; `fixed` what the system prompt and the tools
-        take, `incoming` the message about to be sent. A window that is not known triggers nothing.
+        `window` is the model's, in tokens, in place of what settings, server or catalog say; `fixed` what the system
+        prompt and the tools take, `incoming` the message about to be sent. A window that is not known triggers nothing.
+        Raises PromptTooLarge where `fixed` alone is over the threshold.
         """
         settings = self.config.agents.defaults.compaction
         stored = self.session(key).window()
         size = measure(view(stored.entries), sizes_in(stored), fixed=fixed)
         limit = window or (await self.limits()).budget
-        load = Load(size, incoming, stored.session.window_bytes)
-        why = due(load, window=limit, max_bytes=settings.max_active_transcript_bytes, enabled=settings.enabled)
+        why = reason(stored, size, limit=limit, settings=settings, fixed=fixed, incoming=incoming)
         if why is None:
             return None
-        return await self._compact(
+        outcome = await self._compact(
             key, Order(settings, why, None, limit, fixed, chain=self.writers()), False, on_progress
         )
+        latch(self.store, key, settings)
+        return outcome
 
     async def _compact(
         self, key: str, order: Order, preview: bool, on_progress: Callable[[Progress], None] | None

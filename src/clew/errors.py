@@ -7,6 +7,7 @@
     │   ├── AmbiguousName
     │   ├── SessionExists
     │   ├── BadInput
+    │   ├── PromptTooLarge
     │   └── BadSettings
     ├── ModelError             the model's answer cannot be used
     ├── ProviderError          the service behind the model failed
@@ -57,6 +58,15 @@ class SessionExists(CallerError):
 
 class BadInput(CallerError):
     """The input cannot be read; nothing was changed."""
+
+
+class PromptTooLarge(CallerError):
+    """The system prompt and the tools leave no room for a conversation; nothing was sent, and nothing lost."""
+
+    def __init__(self, message: str = "", *, fixed: int = 0, history: int = 0, window: int = 0) -> None:
+        super().__init__(message)
+        self.facts = {"fixed": fixed, "history": history, "window": window}
+        """Tokens of prompt and tools, of the conversation, and of the window."""
 
 
 class BadSettings(CallerError):

@@ -42,8 +42,22 @@ class Lines(logging.Formatter):
         return json.dumps({**line, **facts}, ensure_ascii=False, default=str)
 
 
+class Said(logging.Formatter):
+    """One sentence for a person, with the facts behind it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """A warning as it is read on a terminal."""
+        facts = ", ".join(f"{name}: {value}" for name, value in vars(record).items() if name not in _PLAIN)
+        return f"clew: {record.getMessage()}{f' ({facts})' if facts else ''}"
+
+
 def to_file(folder: Path) -> None:
-    """Write records of level INFO and above to the log in `folder`; a folder that cannot be written gets none."""
+    """Write records of level INFO and above to the log in `folder`, and warnings to standard error too.
+
+    A folder that cannot be written gets none; called again, it changes nothing.
+    """
+    if any(isinstance(handler, RotatingFileHandler) for handler in _LOGGER.handlers):
+        return
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handler = RotatingFileHandler(
@@ -53,5 +67,9 @@ def to_file(folder: Path) -> None:
         return
     handler.setFormatter(Lines())
     _LOGGER.addHandler(handler)
+    warnings = logging.StreamHandler()
+    warnings.setLevel(logging.WARNING)
+    warnings.setFormatter(Said())
+    _LOGGER.addHandler(warnings)
     _LOGGER.setLevel(logging.INFO)
     _LOGGER.propagate = False

@@ -11,10 +11,10 @@ from clew.compact.brief import HEADINGS
 from clew.compact.settings import CompactionSettings
 from clew.models.providers import build
 from clew.models.settings import ModelsSettings
-from clew.runtime.compaction import Compacted, Declined, Order
+from clew.runtime.compaction import Compacted, Declined, Order, compact
 from clew.store.inmemory import InMemoryStore
 from clew.transcript import assistant, result, user
-from tests.flow.test_compaction import Ids, opened, run
+from tests.flow.test_compaction import Ids, opened
 from tests.unit.making import call
 
 pytestmark = pytest.mark.real_model
@@ -40,12 +40,28 @@ def compacted(url, *, fallback="cancel", retries=1):
     settings = ModelsSettings.model_validate({"providers": {"llamacpp": {"baseUrl": url}}})
     model = build("llamacpp/local", settings, {})
     policy = CompactionSettings(fallback=fallback, timeout_seconds=900, quality_guard={"max_retries": retries})
-    return session, run(session, ids, Order(policy, keep=0, budget=600, window=4096, chain=(model,)))
+
+    async def whole():
+        try:
+            order = Order(policy, keep=0, budget=600, window=4096, chain=(model,))
+            return await compact(session.store, "k", order, now=ids.now, new_id=ids)
+        finally:
+            await model.close()
+
+    return session, asyncio.run(whole())
 
 
 def test_the_window_is_the_servers_own(serve):
     settings = ModelsSettings.model_validate({"providers": {"llamacpp": {"baseUrl": serve("135m", 4096)}}})
-    limits = asyncio.run(build("llamacpp/local", settings, {}).limits())
+    model = build("llamacpp/local", settings, {})
+
+    async def asked():
+        try:
+            return await model.limits()
+        finally:
+            await model.close()
+
+    limits = asyncio.run(asked())
     assert (limits.window, limits.source) == (4096, "server")
 
 

@@ -1,6 +1,5 @@
 """The commands over sessions and their compactions."""
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +19,7 @@ from clew.cli.options import (
     err,
     opened,
     out,
+    ran,
     show,
     show_json,
 )
@@ -30,6 +30,9 @@ from clew.render import arrival as arrivals
 from clew.render import as_json, listing
 from clew.render import compaction as compaction_words
 from clew.render.text import number, one_line
+from clew.render.treemap import Map
+from clew.render.treemap_png import png as map_as_png
+from clew.render.treemap_svg import svg as map_as_svg
 from clew.runtime.compaction import Declined
 
 app = typer.Typer(
@@ -89,21 +92,32 @@ def sessions(
 @app.command()
 def context(
     key: KeyArgument,
-    what: Annotated[str, typer.Argument(metavar="[list|detail|json]", help="How much to show.")] = "list",
+    what: Annotated[str, typer.Argument(metavar="[list|detail|map|json]", help="How much to show.")] = "list",
     window: WindowOption = None,
     exact: Annotated[
         str | None,
         typer.Option(help="Count instead of estimating: o200k, cl100k, llama3, qwen3 (pip install 'clew[exact]')."),
     ] = None,
+    svg: Annotated[Path | None, typer.Option(help="With map: write it as a picture to a new file.")] = None,
+    png: Annotated[Path | None, typer.Option(help="With map: the same in PNG.")] = None,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Show who takes how much of a session's window."""
-    if what not in ("list", "detail", "json"):
-        raise typer.BadParameter(f"{what} is none of list, detail, json.", param_hint="[list|detail|json]")
+    if what not in ("list", "detail", "map", "json"):
+        raise typer.BadParameter(f"{what} is none of list, detail, map, json.", param_hint="[list|detail|map|json]")
+    pictures = {_new(path): draw for path, draw in ((svg, map_as_svg), (png, map_as_png)) if path}
+    if pictures and what != "map":
+        raise typer.BadParameter(f"{what} draws no picture; write `map`.", param_hint="--svg, --png")
     with opened(store, config) as clew:
-        report = asyncio.run(clew.context(key, window=window, exact=exact))
-        show_json(as_json.context(report)) if what == "json" else show(listing.context(report, detail=what == "detail"))
+        report = ran(clew, clew.context(key, window=window, exact=exact))
+        if what == "json":
+            show_json(as_json.context(report))
+            return
+        show([Map(report)] if what == "map" else listing.context(report, detail=what == "detail"))
+        for path, draw in pictures.items():
+            path.write_bytes(draw(report, key))
+            out.print(f"Wrote {path}.")
 
 
 @app.command()
@@ -126,9 +140,11 @@ def compact(
     """Wind the old part of a conversation up into an audited brief."""
     with opened(store, config) as clew:
         key = _key_of(clew, target, format, quiet=json)
-        no_model = not by_rules and not dry_run and not clew.writers(model)
+        provided = clew.config.agents.defaults.compaction.provider
+        no_model = not (by_rules or dry_run or provided or clew.writers(model))
         with shown(err, quiet=json) as on_progress:
-            result = asyncio.run(
+            result = ran(
+                clew,
                 clew.compact(
                     key,
                     focus=focus,
@@ -139,7 +155,7 @@ def compact(
                     budget=budget,
                     preview=dry_run,
                     on_progress=on_progress,
-                )
+                ),
             )
         show_json(as_json.outcome(result, key)) if json else show(
             compaction_words.outcome(result, key, no_model=no_model)
@@ -158,6 +174,8 @@ def compactions_(
     """List a session's compactions, or show one in full: `clew compactions show ID`."""
     with opened(store, config) as clew:
         match words:
+            case ["show"]:
+                raise typer.BadParameter("`show` wants a compaction's id.", param_hint="show ID")
             case ["show", name]:
                 key, wound = clew.find_compaction(name)
                 show_json(as_json.wound(key, wound)) if json else show(compaction_words.shown(key, wound))
@@ -202,6 +220,8 @@ def pin(
     """Keep a message for good: no compaction takes it out of the view."""
     with opened(store, config) as clew:
         session = clew.session(key)
+        if off and not entry:
+            raise typer.BadParameter("--off wants the entry whose pin comes off.", param_hint="ENTRY")
         if entry:
             session.unpin(entry) if off else session.pin(entry)
         pinned = session.pinned()
@@ -249,9 +269,7 @@ def export(
                 sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
             return
-        if output.exists():
-            raise BadInput(f"{output} exists already; nothing was written. Choose another name, or remove it first.")
-        with output.open("wb") as file:
+        with _new(output).open("wb") as file:
             file.writelines(chunks)
 
 
@@ -268,6 +286,12 @@ def _key_of(clew: Clew, target: str, format: str, *, quiet: bool) -> str:
     if not quiet:
         show(arrivals.arrival(came))
     return came.key
+
+
+def _new(path: Path) -> Path:
+    if path.exists():
+        raise BadInput(f"{path} exists already; nothing was written. Choose another name, or remove it first.")
+    return path
 
 
 def _file(path: Path) -> Path:

@@ -1,6 +1,5 @@
 """`clew demo`: the shipped session compacted before one's eyes, without a key, a network or a trace left behind."""
 
-import asyncio
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +8,7 @@ import typer
 from rich.text import Text
 
 from clew.app import Clew
-from clew.cli.options import out, show
+from clew.cli.options import out, ran, show
 from clew.config import Config
 from clew.demo import session_path
 from clew.demo.drafts import DRAFTS, PREFIX
@@ -48,9 +47,9 @@ def _play(clew: Clew) -> None:
     _step("1", "A long coding session, recorded by Claude Code, comes in")
     came = clew.bring(session_path(), key="demo" if "demo" not in {row.key for row in clew.sessions()} else None)
     show(arrivals.arrival(came))
-    show(listing.context(asyncio.run(clew.context(came.key, window=200_000))))
+    show(listing.context(ran(clew, clew.context(came.key, window=200_000))))
     _step("2", "The old part is wound up; a scripted model plays the summariser, its first draft bad on purpose")
-    result = asyncio.run(clew.compact(came.key, model=WRITER, window=200_000))
+    result = ran(clew, clew.compact(came.key, model=WRITER, window=200_000))
     show(compaction_words.outcome(result, came.key))
     session = clew.session(came.key)
     _step("3", "The brief, as the model will read it")
@@ -64,7 +63,7 @@ def _play(clew: Clew) -> None:
     _step("5", "And back again: undo, then the same without any model")
     name, before, after = session.undo()
     out.print(f"  took {name} back: {number(before)} → {number(after)} tokens, the view is what it was")
-    show(compaction_words.outcome(asyncio.run(clew.compact(came.key, by_rules=True, window=200_000)), came.key))
+    show(compaction_words.outcome(ran(clew, clew.compact(came.key, by_rules=True, window=200_000)), came.key))
 
 
 def _step(nth: str, words: str) -> None:

@@ -1,8 +1,10 @@
 """The options commands share, and the three things a command needs: Clew, a console, and a place for progress."""
 
+import asyncio
 import os
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -33,6 +35,8 @@ ModelOption = Annotated[
 ]
 WindowOption = Annotated[int | None, typer.Option("--window", min=1, help="The model's window, in tokens.")]
 
+Answer = TypeVar("Answer")
+
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False)
 
@@ -41,6 +45,18 @@ def opened(store: Path | None, config: Path | None) -> Clew:
     """Clew over the store and settings that were named, or the user's own; it logs beside the user's store."""
     to_file(data_dir(os.environ))
     return Clew.open(store, config=config, env=os.environ)
+
+
+def ran(clew: Clew, work: Coroutine[Any, Any, Answer]) -> Answer:
+    """What asynchronous work comes to; the connections it opened are closed with it."""
+
+    async def whole() -> Answer:
+        try:
+            return await work
+        finally:
+            await clew.aclose()
+
+    return asyncio.run(whole())
 
 
 def show(lines: Any) -> None:

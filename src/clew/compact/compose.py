@@ -1,11 +1,12 @@
 """A brief put together: the model's prose, a few quoted turns, and below them the ledger, within one budget."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
 from clew.compact import ledger
+from clew.compact.brief import is_none
 from clew.compact.evidence import asked, words
 from clew.compact.job import Job
 from clew.compact.serialize import clip
@@ -45,10 +46,11 @@ class Below(msgspec.Struct, frozen=True):
     losses: tuple[str, ...] = ()
 
 
-def below(job: Job, kept: Ledger, *, budget: int, prose: str = "") -> Below:
+def below(job: Job, kept: Ledger, *, budget: int, prose: str = "", first: Collection[str] = ()) -> Below:
     """The ledger within `budget` tokens, and the newest turns of what is wound up where there is room for them.
 
-    Without prose the ledger writes the five headings itself. Names that the prose or the tail shows are not repeated.
+    Without prose the ledger writes the five headings itself. Names that the prose or the tail shows are not
+    repeated; those of `first` come before all others.
     """
     quoted = recent(job.cut.dropped, job.recent_turns, job.count, budget=job.budget // RECENT_SHARE)
     if job.budget < RECENT_FLOOR or len(quoted) < 2:
@@ -56,7 +58,7 @@ def below(job: Job, kept: Ledger, *, budget: int, prose: str = "") -> Below:
     turns = "\n".join(text for text, _ in quoted)
     shown = "\n".join([prose, turns, *map(plain, job.cut.tail)])
     room = max(0, budget - job.count(turns))
-    rendered = ledger.render(kept, room, standalone=not prose, count=job.count, shown=shown)
+    rendered = ledger.render(kept, room, standalone=not prose, count=job.count, shown=shown, first=first)
     start = rendered.text.count("\n") + 3 if rendered.text else 1
     more = tuple(Line(start + index, ids) for index, (_, ids) in enumerate(quoted))
     text = "\n\n".join(filter(None, [rendered.text, turns]))
@@ -75,7 +77,7 @@ def compose(prose: str, under: Below, source: Source) -> Composed:
 
 
 def _claims(line: str) -> bool:
-    return bool(line.strip()) and not line.startswith("#")
+    return bool(line.strip()) and not line.startswith("#") and not is_none(line)
 
 
 def recent(

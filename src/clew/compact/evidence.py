@@ -42,7 +42,7 @@ def collect(
     tail = [plain(entry) for entry in cut.tail]
     return Evidence(
         source=Source(cut.dropped, previous, extra="\n".join([*tail, focus or ""])),
-        identifiers=required(kept, budget) if strict else (),
+        identifiers=required(kept, budget, "\n".join(tail)) if strict else (),
         ask=newest.text[:ASK_CHARS] if newest else None,
         ask_open=newest is not None and newest.state == "open",
         settled=tuple(text[:ASK_CHARS] for text in (answered[-RECENT_ASKS:] + verbatim)),
@@ -50,10 +50,14 @@ def collect(
     )
 
 
-def required(kept: Ledger, budget: int) -> tuple[str, ...]:
-    """The identifiers that may not be missing: the highest ranked ones whose loss cannot be made up for."""
+def required(kept: Ledger, budget: int, tail: str) -> tuple[str, ...]:
+    """The identifiers that may not be missing: the highest ranked ones whose loss cannot be made up for.
+
+    What the kept tail shows is not lost, wherever the brief stands.
+    """
     most = max(FEWEST, min(MOST, budget // TOKENS_PER_IDENTIFIER))
-    return tuple([item.text for item in kept.identifiers if identifiers.strong(item.text)][:most])
+    ranked = [item.text for item in kept.identifiers if identifiers.strong(item.text)][: 2 * most]
+    return tuple(identifiers.missing(ranked, tail)[:most])
 
 
 def asked(entries: Iterable[Entry]) -> Iterator[Entry]:

@@ -34,7 +34,7 @@ Drafting = Generator[Ask, Reply | Failure, Drafted | Failure]
 def compaction(job: Job) -> Requests:
     """One compaction: yields what to ask, is sent what came back, returns what to store or why nothing is."""
     review = Review(job)
-    if job.given and (accepted := review.examine(job.given)):
+    if job.given and (accepted := review.examine(job.given, writer=job.given_by)):
         return accepted
     if job.writer is None:
         return review.by_rules()

@@ -56,6 +56,8 @@ class Job(msgspec.Struct, frozen=True):
     """`provider/model` of the summariser; None for a brief by rules."""
     given: str | None = None
     """A draft from a registered compaction provider, tried before the model is asked."""
+    given_by: str = "provider"
+    """Who wrote that draft."""
     focus: str | None = None
     mode: Literal["safeguard", "default"] = "safeguard"
     strict: bool = True

@@ -5,7 +5,7 @@ floor: they are written whole even where they alone exceed the budget. Quoted wo
 theirs can pass for a heading.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -38,19 +38,25 @@ _Count = Callable[[str], int]
 
 
 def render(
-    ledger: Ledger, budget: int, *, standalone: bool, count: _Count = estimate.text, shown: str = ""
+    ledger: Ledger,
+    budget: int,
+    *,
+    standalone: bool,
+    count: _Count = estimate.text,
+    shown: str = "",
+    first: Collection[str] = (),
 ) -> Rendered:
     """The ledger in at most `budget` tokens as `count` counts them; rules and pins are written even beyond that.
 
     `standalone` writes the five headings of a brief and then what the ledger adds; otherwise only the latter, to stand
     below a model's prose that has the five. `shown` is text that stays in view beside it, that prose or the kept tail:
-    identifiers that can be read there are not written again.
+    identifiers that can be read there are not written again. `first` are identifiers that come before all others.
     """
     beside = frozenset(name for found in find(shown) for name in legible(found))
     counted = lru_cache(maxsize=None)(count)
     room, best = budget, None
     for _ in range(8):
-        rendered = _Page(ledger, room, standalone, counted, beside).write()
+        rendered = _Page(ledger, room, standalone, counted, beside, first).write()
         unused = budget - count(rendered.text)
         if unused >= 0 and (best is None or len(rendered.text) > len(best.text)):
             best = rendered
@@ -63,8 +69,17 @@ def render(
 class _Page:
     """One attempt at a brief: each section chooses what fits its portion, the names come last."""
 
-    def __init__(self, ledger: Ledger, room: int, standalone: bool, count: _Count, beside: frozenset[str]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        room: int,
+        standalone: bool,
+        count: _Count,
+        beside: frozenset[str],
+        first: Collection[str],
+    ) -> None:
         self.ledger, self.standalone, self.count, self.beside = ledger, standalone, count, beside
+        self.first = frozenset(first)
         self.base = root([item.key for item in (*ledger.files, *ledger.identifiers)])
         self.files = merged(self.ledger.files, self.base)
         self.losses: list[str] = []
@@ -214,7 +229,8 @@ class _Page:
         opening = self._root()
         left = self.room["identifiers"] + self.spare - self._cost(opening)
         chosen: dict[str, list[tuple[str, LedgerItem]]] = {}
-        for item in by_score(self.ledger.identifiers, self.ledger.position):
+        ranked = by_score(self.ledger.identifiers, self.ledger.position)
+        for item in sorted(ranked, key=lambda item: item.key not in self.first):
             name = relative(item.key, self.base)
             if name in seen or item.key in seen:
                 continue

@@ -33,11 +33,11 @@ class Review:
 
     def failed(self, failure: Failure) -> None:
         """Remember a request that brought no draft."""
-        self.attempts.append(Attempt(self.job.writer or "provider", failure=failure.code))
+        self.attempts.append(Attempt(self.job.writer or self.job.given_by, failure=failure.code))
 
     def examine(self, draft: str, *, turn: str = "", writer: str | None = None) -> Accepted | None:
         """The brief made of a draft, if it passes once rules have put back what may not be missing."""
-        by = writer or self.job.writer or "provider"
+        by = writer or self.job.writer or self.job.given_by
         prose, cut = self._prose(draft, turn)
         if not prose:
             self.findings = (Finding("empty"),)
@@ -52,11 +52,13 @@ class Review:
             return None
         stripped = repair.strip(prose, self.evidence)
         text = repair.complete(stripped.text) if self.job.fallback == "ledger" else stripped.text
-        return self._settle(Mended(text, dropped=(*cut, *stripped.dropped)), self.job.writer or "provider", again=True)
+        return self._settle(
+            Mended(text, dropped=(*cut, *stripped.dropped)), self.job.writer or self.job.given_by, again=True
+        )
 
     def by_rules(self) -> Accepted | Refused:
         """A brief from the ledger alone: it needs no model and always carries the five headings."""
-        under = below(self.job, self.ledger, budget=self._limit())
+        under = below(self.job, self.ledger, budget=self._limit(), first=self.evidence.identifiers)
         composed = compose("", under, self.evidence.source)
         findings = audit(Draft(composed.text, ""), self.evidence)
         size = self.job.count(composed.text)
@@ -105,7 +107,8 @@ class Review:
         return self._accepted(composed, verdict, model=by)
 
     def _under(self, prose: str) -> Below:
-        return below(self.job, self.ledger, budget=self._limit() - self.job.count(prose), prose=prose)
+        required = self.evidence.identifiers
+        return below(self.job, self.ledger, budget=self._limit() - self.job.count(prose), prose=prose, first=required)
 
     def _accepted(self, composed: Composed, verdict: Verdict, model: str | None) -> Accepted:
         lost, total = losses(self.evidence.source, composed.text, self.job.cut.tail, most=MOST_LOST)

@@ -238,7 +238,7 @@ class Download:
     def _take(self, answer: Any, have: int, total: int | None) -> None:
         with self.partial.open("r+b" if have else "wb") as file:
             file.seek(have)
-            for block in answer.iter_raw(BLOCK):
+            for block in answer.iter_raw():  # in the pieces it comes in: what came before a break is kept
                 file.write(block)
                 have += len(block)
                 if total is not None and have > total:

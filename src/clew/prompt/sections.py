@@ -14,6 +14,9 @@ Side = Literal["stable", "dynamic"]
 Group = Literal["system prompt", "workspace files", "skills", "tools"]
 """What a piece is counted under in reports."""
 
+HEADING = "heading"
+"""The name of the piece that introduces a group."""
+
 IDENTITY = "You are an agent that works with the user over a long time, in one conversation that is kept."
 
 CONDUCT = """\
@@ -87,7 +90,7 @@ def skills(listed: Sequence[tuple[Skill, str]], known: int) -> Iterator[PromptPa
     if not listed:
         return
     some = "" if len(listed) == known else f"\n{SOME_SKILLS.format(shown=len(listed), known=known)}"
-    yield PromptPart("stable", "skills", "frame", f"\n\n{SKILLS}{some}\n")
+    yield PromptPart("stable", "skills", HEADING, f"\n\n{SKILLS}{some}\n")
     for skill, line in listed:
         yield PromptPart("stable", "skills", skill.name, f"\n{normal(line)}")
 
@@ -98,7 +101,7 @@ def files(shown: Sequence[ShownFile]) -> Iterator[PromptPart]:
         return
     names = ", ".join(_cut_words(file) for file in shown if file.cut)
     notice = f"\n{NOTICE.format(names=names)}" if names else ""
-    yield PromptPart("stable", "workspace files", "frame", f"\n\n{FILES}{notice}")
+    yield PromptPart("stable", "workspace files", HEADING, f"\n\n{FILES}{notice}")
     for file in shown:
         text = "" if file.cut == "left out" else f'\n\n<file name="{file.name}">\n{_inside(file.text)}\n</file>'
         yield PromptPart("stable", "workspace files", file.name, text, file.raw_chars, file.cut)

@@ -12,8 +12,8 @@ GROUPS = ("conversation", "workspace files", "system prompt", "tools", "skills")
 
 MEDIA_CHARS = 4
 """Characters a token of an image stands for: its base64 would fill the map and says nothing of its cost."""
-MOST, LEAST_SHARE = 40, 1 / 1000
-"""Pieces of a group that get a rectangle of their own, and the share of the whole each must have; the rest is one."""
+MOST = 40
+"""Pieces of a group that get a rectangle of their own."""
 
 
 class Rectangle(msgspec.Struct, frozen=True):
@@ -42,15 +42,18 @@ class Region(msgspec.Struct, frozen=True):
         return GROUPS.index(self.group)
 
 
-def rectangles(report: Report, width: float, height: float, *, strip: float = 0, gap: float = 0) -> tuple[Region, ...]:
+def rectangles(
+    report: Report, width: float, height: float, *, strip: float = 0, gap: float = 0, least: float = 1
+) -> tuple[Region, ...]:
     """The groups with something in them, the largest first; nothing for an empty report.
 
     `strip` is left free at the top of a group for its name where the group is at least three times as high; `gap` is
-    left free around its pieces.
+    left free around its pieces. Pieces whose areas would be below `least` stand together as one.
     """
-    groups = {group: _merged(pieces, report) for group, pieces in _pieces(report).items()}
-    sizes = {group: sum(chars for _, chars in pieces) for group, pieces in groups.items() if pieces}
+    sizes = characters(report)
     total = sum(sizes.values())
+    fewest = total * least / (width * height)
+    groups = {group: _merged(pieces, fewest) for group, pieces in _pieces(report).items()}
     regions = []
     for box in _laid_out(sizes.items(), total, 0, 0, width, height):
         top = strip if box.height >= 3 * strip else gap
@@ -75,15 +78,15 @@ def _pieces(report: Report) -> dict[str, list[tuple[str, int]]]:
     return found
 
 
-def _merged(pieces: Iterable[tuple[str, int]], report: Report) -> list[tuple[str, int]]:
-    """The pieces by size, the smallest ones as one."""
-    least = LEAST_SHARE * sum(characters(report).values())
+def _merged(pieces: Iterable[tuple[str, int]], fewest: float) -> list[tuple[str, int]]:
+    """The pieces by size, those of fewer characters than `fewest` as one."""
     ordered = sorted(((name, chars) for name, chars in pieces if chars > 0), key=lambda piece: (-piece[1], piece[0]))
-    large = [piece for piece in ordered[:MOST] if piece[1] >= least]
+    large = [piece for piece in ordered[:MOST] if piece[1] >= fewest]
     small = ordered[len(large) :]
     if len(small) < 2:
         return ordered
-    return sorted([*large, (f"{len(small)} smaller", sum(chars for _, chars in small))], key=lambda piece: -piece[1])
+    name = f"{len(small)} smaller" if large else f"all {len(small)}"
+    return sorted([*large, (name, sum(chars for _, chars in small))], key=lambda piece: -piece[1])
 
 
 def _laid_out(

@@ -46,7 +46,7 @@ def outcome(result: Outcome, key: str, *, no_model: bool = False) -> Iterator[Te
         case Compacted():
             yield from _compacted(result, key, no_model=no_model)
         case Skipped():
-            yield _row("Nothing to compact", f"{result.reason} ({number(result.tokens)} tokens); nothing was changed")
+            yield Text(f"Nothing to compact: {result.reason} ({number(result.tokens)} tokens); nothing was changed")
         case Declined():
             yield from _declined(result, key)
 
@@ -87,7 +87,7 @@ def facts(body: Compaction) -> Iterator[Text]:
     )  # fmt: skip
     took = f" in {body.duration_ms / 1000:.1f} s" if body.duration_ms is not None else ""
     yield _row("brief", f"{OUTCOMES[body.verdict.outcome]}; by {body.model or 'rules'}{took}")
-    if body.focus:
+    if body.focus and body.model:
         yield _row("focus", one_line(body.focus, WIDTH))
 
 

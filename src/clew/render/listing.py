@@ -6,13 +6,23 @@ from rich.table import Table
 from rich.text import Text
 
 from clew.clock import iso
+from clew.prompt.fixed import Fixed
 from clew.prompt.report import Report, what
+from clew.prompt.sections import HEADING
 from clew.render.compaction import OUTCOMES
 from clew.render.text import age, number, one_line, percent, plural, short, visible
 from clew.runtime.session import Thread, Wound, pinned_text
 from clew.store.port import Record, SessionRow
 from clew.tokens.window import LADDER
 from clew.transcript import Said
+
+ORDER = ("system prompt", "workspace files", "skills", "tools")
+"""The groups of what is fixed, as they are listed."""
+CUTS = {
+    "file": "cut to the limit of one file",
+    "total": "cut to what was left for all files",
+    "left out": "left out, no room was left",
+}
 
 
 def sessions(rows: Iterable[SessionRow], now: int) -> Table:
@@ -39,23 +49,71 @@ def compactions(wounds: Iterable[Wound]) -> Table:
 
 
 def context(report: Report, *, detail: bool = False) -> Iterator[Text | Table]:
-    """Who takes how much of a window."""
-    size, window = report.size, report.window
-    fill = f" of {number(window)}, {percent(size.tokens or 0, window)}" if window else ""
-    yield Text(f"{number(size.tokens)} tokens{fill} ({size.source}) in {plural(report.messages, 'message')}")
-    if window is None:
-        yield Text("The window is unknown: no model is set. Name a size with --window N.", style="dim")
+    """Who takes how much of a window: by group and kind, and in `detail` piece by piece with the ladder."""
+    yield from _fill(report)
     table = _table("part", "tokens:r", "share:r", "items:r", "characters:r")
-    for part in report.parts:
-        share = percent(part.tokens, report.estimated)
-        table.add_row(part.name, number(part.tokens), share, number(part.items), number(part.chars))
+    for name, tokens, items, chars in _rows(report):
+        table.add_row(name, number(tokens), percent(tokens, report.estimated), number(items), number(chars))
     yield table
+    yield from _cuts(report.fixed)
     if detail:
+        yield from _pieces(report)
         largest = _table("largest entries:id", "what", "tokens:r")
         for one in report.largest:
             largest.add_row(one.id, visible(one.what), number(one.tokens))
         yield largest
         yield from _ladder(report)
+
+
+def _fill(report: Report) -> Iterator[Text]:
+    size, window = report.size, report.window
+    fill = f" of {number(window)}, {percent(size.tokens, window)}" if window and size.tokens is not None else ""
+    yield Text(f"{number(size.tokens)} tokens{fill} ({size.source}) in {plural(report.messages, 'message')}")
+    if window is None:
+        yield Text("The window is unknown: no model is set. Name a size with --window N.", style="dim")
+        return
+    free = f", {number(report.free)} free" if report.free is not None else ""
+    yield Text(f"Window {number(window)} tokens (from {report.window_source}){free}", style="dim")
+    if report.doubtful:
+        yield Text(
+            "Doubtful: this is more than the window holds, so one of the two numbers is wrong. "
+            "Set the window with --window N, or its contextWindow in the settings of the model's provider.",
+            style="yellow",
+        )
+
+
+def _rows(report: Report) -> Iterator[tuple[str, int, int, int]]:
+    """What is fixed by group, the prompt by the sides of the cache boundary; then the conversation by kind."""
+    groups: dict[str, list[Fixed]] = {}
+    for piece in report.fixed:
+        name = f"{piece.group}, {piece.side}" if piece.group == "system prompt" else piece.group
+        groups.setdefault(name, []).append(piece)
+    for name, pieces in groups.items():
+        named = sum(piece.name != HEADING for piece in pieces)
+        yield name, sum(piece.tokens for piece in pieces), named, sum(piece.chars for piece in pieces)
+    if groups:
+        yield "fixed, all of it", report.fixed_tokens, len(report.fixed), sum(piece.chars for piece in report.fixed)
+    for part in report.parts:
+        yield part.name, part.tokens, part.items, part.chars
+
+
+def _cuts(pieces: Iterable[Fixed]) -> Iterator[Text]:
+    for piece in pieces:
+        if piece.cut:
+            kept = f"{number(piece.chars)} of {number(piece.raw_chars)} characters shown"
+            yield Text(f"{visible(piece.name)}: {CUTS[piece.cut]} ({kept})", style="yellow")
+
+
+def _pieces(report: Report) -> Iterator[Table]:
+    """Every piece of what is fixed: the prompt's sections and files in their order, skills and tools by size."""
+    if not report.fixed:
+        return
+    table = _table("piece", "of", "tokens:r", "characters:r", "whole:r")
+    ranked = sorted(report.fixed, key=lambda piece: -piece.tokens if piece.group in ("skills", "tools") else 0)
+    for piece in sorted(ranked, key=lambda piece: ORDER.index(piece.group)):
+        whole = number(piece.raw_chars) if piece.cut else ""
+        table.add_row(visible(piece.name), piece.group, number(piece.tokens), number(piece.chars), whole)
+    yield table
 
 
 def _ladder(report: Report) -> Iterator[Table]:

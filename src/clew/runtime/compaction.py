@@ -13,11 +13,14 @@ from clew.compact.cut import Cut, Skip, plan
 from clew.compact.flow import compaction
 from clew.compact.job import Accepted, Job, Refused
 from clew.compact.settings import CompactionSettings
-from clew.errors import Conflict
+from clew.compact.trigger import Load, due
+from clew.errors import Conflict, PromptTooLarge
 from clew.models.drive import Progress, drive
 from clew.models.port import Limits, Model
 from clew.store.port import Draft, Record, Slice, Store
 from clew.tokens import estimate
+from clew.tokens.usage import Size
+from clew.tokens.window import thresholds
 from clew.transcript import Attempt, Compaction, Trigger, View, brief_text, view
 
 
@@ -84,6 +87,54 @@ def sizes_in(window: Slice) -> dict[str, int]:
     return {record.entry.id: record.tokens for record in window.records}
 
 
+def stored_bytes(window: Slice) -> int:
+    """Bytes of what the model sees of a window: its brief's text and its entries, not the ledger kept beside them."""
+    boundary = window.boundary.entry.id if window.boundary else None
+    shown = view(window.entries)
+    brief = len(shown.brief.summary.encode()) if shown.brief else 0
+    return brief + sum(record.size for record in window.records if record.entry.id != boundary)
+
+
+LATCH = "byteLatch"
+"""Under which a session's row remembers the bytes that a compaction could not get below `maxActiveTranscriptBytes`."""
+
+
+def reason(
+    window: Slice, size: Size, *, limit: int | None, settings: CompactionSettings, fixed: int = 0, incoming: int = 0
+) -> Trigger | None:
+    """Why a session has to be compacted before its next request; None while it fits.
+
+    `limit` is the model's window in tokens, None where it is unknown; `fixed` what prompt and tools take of it. Raises
+    PromptTooLarge where that alone is over the threshold: compacting again and again could not help.
+    """
+    if limit and fixed >= thresholds(limit).compact_at:
+        raise _no_room(fixed, max(0, (size.tokens or 0) - fixed), limit)
+    load = Load(size, incoming, stored_bytes(window))
+    most = settings.max_active_transcript_bytes
+    latch = window.session.meta.get(LATCH)
+    return due(load, window=limit, max_bytes=most, enabled=settings.enabled, latched=latch)
+
+
+def latch(store: Store, key: str, settings: CompactionSettings) -> None:
+    """Remember, after a compaction, the bytes that are left above the limit, or that there are none."""
+    window, most = store.window(key), settings.max_active_transcript_bytes
+    left = stored_bytes(window) if most else 0
+    kept = left if most and left >= most else None
+    if window.session.meta.get(LATCH) != kept:
+        store.describe(key, {LATCH: kept})
+
+
+def _no_room(fixed: int, history: int, window: int) -> PromptTooLarge:
+    return PromptTooLarge(
+        f"The system prompt and the tools take about {fixed:,} tokens of a window of {window:,}; the conversation has "
+        f"{history:,}. No compaction can make that fit. Nothing was sent, and all that was said is kept. Shorten the "
+        "workspace files, take tools away, or choose a model with a larger window.",
+        fixed=fixed,
+        history=history,
+        window=window,
+    )
+
+
 def cut_for(shown: View, sizes: Mapping[str, int], order: Order) -> tuple[Cut | Skip, Budget]:
     """Where the view would be cut, and what tail and brief may take."""
     total = view_tokens(shown, sizes)
@@ -145,6 +196,7 @@ def _job(order: Order, shown: View, cut: Cut, allowed: Budget, chain: Sequence[M
         previous=shown.brief,
         writer=chain[0].name if chain else None,
         given=order.given,
+        given_by=f"provider:{settings.provider}",
         focus=focus_of(order.focus),
         mode="safeguard" if settings.provider else settings.mode,
         strict=settings.identifier_policy == "strict",

@@ -5,19 +5,27 @@ from collections.abc import Mapping
 import msgspec
 
 from clew.clock import NewId, Now
-from clew.compact.settings import CompactionSettings
-from clew.compact.trigger import Load, due
-from clew.errors import ClewError, ProviderError
+from clew.errors import ProviderError
 from clew.memory import flush as notes
 from clew.memory.flush import FlushState
 from clew.models.drive import Progress
 from clew.models.failover import complete
-from clew.models.port import Limits, Request
+from clew.models.port import Request
 from clew.prune.mark import cuts, project
 from clew.prune.trim import saved, trimmed
 from clew.runtime import events
 from clew.runtime.agent import Agent
-from clew.runtime.compaction import Compacted, Declined, Order, Outcome, Skipped, compact, sizes_in
+from clew.runtime.compaction import (
+    Compacted,
+    Declined,
+    Order,
+    Outcome,
+    Skipped,
+    compact,
+    latch,
+    reason,
+    sizes_in,
+)
 from clew.runtime.events import Emit
 from clew.runtime.session import Session
 from clew.tokens import estimate
@@ -51,18 +59,6 @@ FACT = "flush"
 """Under which a session's row remembers its flushes."""
 
 
-class TooLarge(ClewError):
-    """The system prompt and the tools alone leave no room for a conversation; nothing was sent."""
-
-    def __init__(self, fixed: int, history: int, window: int) -> None:
-        super().__init__(
-            f"The system prompt and the tools take about {fixed:,} tokens of a window of {window:,}; the conversation has "
-            f"{history:,}. No compaction can make that fit. Nothing was sent, and all that was said is kept. Shorten the "
-            "workspace files, take tools away, or choose a model with a larger window."
-        )
-        self.facts = {"fixed": fixed, "history": history, "window": window}
-
-
 class House:
     """The housekeeper of one session while an agent runs it."""
 
@@ -71,8 +67,6 @@ class House:
         self._now, self._new_id = now, new_id
         self._calibration = 1.0
         self._declined_at: int | None = None
-        self._latch: int | None = None
-        self._limits: Limits | None = None
         prompt = agent.prompt()
         tools = "".join(f"{tool.name} {tool.description} {tool.schema}" for tool in agent.toolbox.tools)
         self.fixed = estimate.text(prompt.stable) + estimate.text(prompt.dynamic) + estimate.text(tools)
@@ -114,15 +108,13 @@ class House:
         context = answer.usage.context if answer.usage else None
         guessed = measure(msgspec.structs.replace(self.shown(), kept=10**9), self.sizes(), fixed=self.fixed)
         self._calibration = calibrate(context, guessed.tokens, self._calibration)
-        self._declined_at = None
 
     # Before a request -------------------------------------------------------------------------------------------------
 
     async def before_turn(self, message: User) -> None:
-        """Notes and a compaction, each if it is due. Raises TooLarge where nothing can make the next request fit."""
+        """Notes and a compaction, each if it is due. Raises PromptTooLarge where no compaction can help."""
         window = await self.window()
         size = self.size()
-        self._check_fixed(window, size)
         if self._flush_due(window, size):
             await self.flush(message)
         await self._compact_if_due(window, size)
@@ -146,37 +138,29 @@ class House:
             await self.compact("budget", window, required=not early)
 
     async def _compact_if_due(self, window: int | None, size: Size) -> None:
-        settings, stored = self.agent.compaction, self.session.row().window_bytes
-        why = due(
-            Load(size, 0, stored),
-            window=window,
-            max_bytes=settings.max_active_transcript_bytes,
-            enabled=settings.enabled,
-            latched=self._latch,
-        )
+        settings = self.agent.compaction
+        why = reason(self.session.window(), size, limit=window, settings=settings, fixed=self.fixed)
         required = bool(window and size.tokens and size.tokens >= window - thresholds(window).reserve // LAST_RESORT)
-        if why is None and not required:
-            return
-        if self._backing_off(window, size) and not required:
+        if (why is None and not required) or (self._backing_off(window, size) and not required):
             return
         await self.compact(why or "budget", window, required=required)
-        left = self.session.row().window_bytes
-        self._latch = left if why == "bytes" and left >= settings.max_active_transcript_bytes else None
+        latch(self.session.store, self.session.key, settings)
 
     def _backing_off(self, window: int | None, size: Size) -> bool:
         if self._declined_at is None or size.tokens is None or window is None:
             return False
         return size.tokens < self._declined_at + window // BACKOFF_SHARE
 
-    def _check_fixed(self, window: int | None, size: Size) -> None:
-        """Stop at once where the fixed cost alone is over the threshold: compacting again and again cannot help."""
-        if window and self.fixed >= thresholds(window).compact_at:
-            raise TooLarge(self.fixed, max(0, (size.tokens or 0) - self.fixed), window)
-
     # Compaction -------------------------------------------------------------------------------------------------------
 
     async def compact(
-        self, trigger: Trigger, window: int | None, *, required: bool = False, focus: str | None = None, attempt: int = 1
+        self,
+        trigger: Trigger,
+        window: int | None,
+        *,
+        required: bool = False,
+        focus: str | None = None,
+        attempt: int = 1,
     ) -> Outcome:
         """One compaction with its events. `required`: where the model's brief is refused, rules write one."""
         settings = self.agent.compaction
@@ -198,25 +182,28 @@ class House:
         self.emit(events.CompactionStep(ask.stage, ask.part, ask.parts, ask.attempt, ask.attempts, step.chars))
 
     def _say(self, outcome: Outcome) -> None:
-        count = self.session.row().compactions
+        """The end of a compaction, told once however it ended."""
+        told = events.Compacted("skipped", "", 0, 0, count=self.session.row().compactions)
         match outcome:
             case Compacted():
                 body = outcome.body
-                self.emit(
-                    events.Compacted(
-                        "compacted", body.verdict.outcome, body.tokens_before, body.tokens_after, outcome.id,
-                        len(body.verdict.attempts), count, body.duration_ms or 0,
-                    )  # fmt: skip
+                told = msgspec.structs.replace(
+                    told,
+                    outcome="compacted",
+                    reason=body.verdict.outcome,
+                    tokens_before=body.tokens_before,
+                    tokens_after=body.tokens_after,
+                    id=outcome.id,
+                    attempts=len(body.verdict.attempts),
+                    duration_ms=body.duration_ms or 0,
                 )
-                self.emit(events.PrefixBreak("compaction"))
-            case Skipped():
-                self.emit(events.Compacted("skipped", outcome.code, outcome.tokens, outcome.tokens, count=count))
-            case Declined():
-                self.emit(
-                    events.Compacted(
-                        "declined", outcome.code, outcome.tokens, outcome.tokens, attempts=len(outcome.attempts), count=count
-                    )
-                )
+            case Skipped() | Declined():
+                ended = "declined" if isinstance(outcome, Declined) else "skipped"
+                sizes = {"tokens_before": outcome.tokens, "tokens_after": outcome.tokens}
+                told = msgspec.structs.replace(told, outcome=ended, reason=outcome.code, **sizes)
+        self.emit(told)
+        if isinstance(outcome, Compacted):
+            self.emit(events.PrefixBreak("compaction"))
 
     # Trimming ---------------------------------------------------------------------------------------------------------
 
@@ -277,7 +264,9 @@ class House:
 
     async def _flushed(self, waiting: User | None) -> tuple[notes.Outcome, str]:
         """Ask and append. Whatever fails, the turn goes on."""
-        asked = self.request(purpose="flush", extra=user(notes.prompt(self.agent.note_path()), synthetic=True), leave=waiting)
+        asked = self.request(
+            purpose="flush", extra=user(notes.prompt(self.agent.note_path()), synthetic=True), leave=waiting
+        )
         asked = msgspec.structs.replace(asked, max_output=FLUSH_OUTPUT)
         try:
             answer = await complete(self.agent.flush_writers or self.agent.chain, asked)
@@ -309,8 +298,3 @@ class House:
             timeout_s=agent.timeout_s,
             purpose=purpose,
         )
-
-
-def with_fallback(settings: CompactionSettings) -> CompactionSettings:
-    """The settings under which a compaction always lands."""
-    return settings.model_copy(update={"fallback": "ledger"})

@@ -1,13 +1,10 @@
-"""When a provider says that a request was too large: compact, trim, ask again, at most three times, and replay nothing."""
+"""A request was too large: compact, trim, ask again, at most three times, and replay nothing."""
 
 from clew.errors import ClewError, ProviderError, WindowOverflow
 from clew.models.refusal import complaint_of
 from clew.runtime.compaction import Compacted
 from clew.runtime.house import House
 from clew.tokens.window import OVERFLOW_ATTEMPTS
-
-PER_ATTEMPT = 2
-"""Each further attempt keeps half of the tail the one before kept."""
 
 
 class Exhausted(ClewError):

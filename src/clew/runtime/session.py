@@ -8,7 +8,8 @@ import msgspec
 from clew.clock import NewId, Now
 from clew.compact.brief import is_none
 from clew.errors import CallerError, UnknownEntry
-from clew.prompt.report import Count, Report, report
+from clew.prompt.fixed import Count
+from clew.prompt.report import Report, report
 from clew.prune.mark import project
 from clew.runtime.compaction import sizes_in, view_tokens
 from clew.store.port import Draft, Record, SessionRow, Slice, Store

@@ -7,21 +7,21 @@ from collections import deque
 import msgspec
 
 from clew.clock import NewId, Now
-from clew.compact.trigger import Load
-from clew.errors import ProviderError, WindowOverflow
+from clew.errors import PromptTooLarge, ProviderError, WindowOverflow
 from clew.memory.flush import Gate, strip_silent
 from clew.models import failover
 from clew.models.failover import complete
+from clew.models.port import Request
 from clew.models.refusal import complaint_of
-from clew.models.silence import silent_overflow
+from clew.models.silent import silent_overflow
 from clew.runtime import events
 from clew.runtime.agent import Agent, Ask
 from clew.runtime.events import Emit, Ended
-from clew.runtime.house import House, TooLarge
+from clew.runtime.house import House
 from clew.runtime.lane import Lane
 from clew.runtime.recovery import Exhausted, Recovery
 from clew.runtime.session import Session
-from clew.transcript import Assistant, Call, Said, Text, ToolResult, User, calls_of, text_of
+from clew.transcript import Assistant, Call, Said, Shell, Text, ToolResult, User, calls_of, text_of
 
 LOOP_WINDOW = 3
 """The same call with the same result so many times in a row, after a compaction, is a loop."""
@@ -55,7 +55,7 @@ class Turn:
         try:
             await self.house.before_turn(message)
             return await self._loop()
-        except TooLarge as large:
+        except PromptTooLarge as large:
             return Ended("too_large", code="fixed_prompt", detail=str(large), steps=self.steps, facts=large.facts)
         except Exhausted as done:
             code = "request_limit" if done.terminal else "overflow"
@@ -81,5 +81,88 @@ class Turn:
             for steering in self.lane.steered():
                 self._admit(steering)
             await self.house.before_step()
-"""
-"""
+
+    def _admit(self, message: User) -> None:
+        """Store the message: from here on it cannot be lost. A turn before it that never ended is told of."""
+        if (left := unfinished(self.session)) is not None:
+            self.emit(events.Interrupted(left))
+        (record,) = self.session.append(message)
+        self.emit(events.Admitted(record.entry.id))
+
+    async def _answer(self) -> Assistant:
+        """One answer, however often it takes to make the request fit."""
+        while True:
+            request = self.house.request()
+            self.steps += 1
+            self.emit(events.Asking(self.agent.chain[0].name, self.house.size().tokens, self.steps))
+            try:
+                answer = await self._complete(request)
+            except WindowOverflow as error:
+                await self.recovery.overflowed(error)
+                continue
+            if silent_overflow(answer, request, await self.house.window()):
+                await self.recovery.overflowed(None)
+                continue
+            self.recovery.succeeded()
+            self.house.learn(answer)
+            self.emit(events.Answered(answer.model or self.agent.chain[0].name, answer.usage, answer.stop))
+            return answer
+
+    async def _complete(self, request: Request) -> Assistant:
+        """One request, its words shown as they come but for a silent answer's."""
+        gate = Gate()
+        self._partial = ""
+
+        def on_text(piece: str) -> None:
+            self._partial += piece
+            if shown := gate.push(piece):
+                self.emit(events.Words(shown))
+
+        answer = await complete(self.agent.chain, request, on_text=on_text, on_event=self._told)
+        if left := gate.end():
+            self.emit(events.Words(left))
+        self._partial = ""
+        return answer
+
+    def _told(self, event: failover.Event) -> None:
+        match event:
+            case failover.Waiting():
+                self.emit(events.Waiting(event.model, event.delay_s, str(event.error)))
+            case failover.Switched():
+                self.emit(events.Switched(event.model, event.next, str(event.error)))
+
+    async def _act(self, call: Call) -> ToolResult:
+        """One call carried out, its result stored by the caller before anything else happens."""
+        self.emit(events.Called(call))
+        started = time.monotonic()
+        result = await self.agent.toolbox.run(call, ask=self.ask)
+        self.emit(events.Returned(result, round(1000 * (time.monotonic() - started))))
+        self._seen.append((call.name, msgspec.json.encode(call.arguments, order="sorted"), text_of(result)))
+        return result
+
+    def _looping(self) -> bool:
+        """Whether the model, after a compaction, makes the same call with the same result again and again."""
+        armed = self.session.view().brief is not None
+        return armed and len(self._seen) == LOOP_WINDOW and len(set(self._seen)) == 1
+
+    def _keep_partial(self) -> None:
+        """Store what the model had said when the turn was cancelled."""
+        if self._partial.strip():
+            self.session.append(Assistant((Text(self._partial),), stop="aborted"))
+
+    def _settle(self, ended: Ended) -> Ended:
+        """Tell how the turn ended, with the size it leaves behind."""
+        ended = msgspec.structs.replace(ended, tokens=self.house.size().tokens)
+        self.emit(ended)
+        return ended
+
+
+def unfinished(session: Session) -> str | None:
+    """The last entry of a turn that never ended: a message without an answer, a call without a result; else None."""
+    for entry in reversed(session.view().entries):
+        if not isinstance(entry.body, Said):
+            continue
+        message = entry.body.message
+        ended = isinstance(message, Assistant) and not any(isinstance(b, Call) for b in message.blocks)
+        return None if ended or isinstance(message, Shell) else entry.id
+    return None

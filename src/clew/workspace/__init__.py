@@ -1,1 +1,1 @@
-"""The folder an agent works in: its files, its commands, its notes and skills, and the tools that other servers lend."""
+"""The folder an agent works in: its files, commands, notes and skills, and the tools that other servers lend."""

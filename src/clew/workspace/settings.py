@@ -21,7 +21,7 @@ class ExecSettings(Settings):
     """Whether a person is asked before a command runs. `never` lets the model run any command at all."""
     allow: Names = ()
     """Commands that run without asking, such as "git status" or "ls *". `*` and `?` stand for anything but the signs
-    with which a shell joins, redirects or substitutes (; | & < > $ ` and the like). Empty: every command is asked for."""
+    with which a shell joins, redirects or substitutes (; | & < > $ ` and the like). Empty: every one is asked for."""
     pass_env: Names = ()
     """Environment variables commands are given although their names look like a secret's; names may hold `*`. Empty:
     none of those."""

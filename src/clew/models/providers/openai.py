@@ -8,12 +8,13 @@ from urllib.parse import urlsplit
 
 from clew.clock import new_id
 from clew.errors import ModelError
+from clew.models.fenced import Curtain, fenced_calls
 from clew.models.overflow import read_body
 from clew.models.port import Request
 from clew.models.providers import openai_format
 from clew.models.providers.remote import CONNECT_S, Endpoint, OnText, Remote
 from clew.models.providers.wire import read_arguments
-from clew.transcript import Assistant, Block, Call, Text, Thinking, Usage
+from clew.transcript import Assistant, Block, Call, Text, Thinking, Usage, text_of
 
 STOPS: dict[str, Literal["stop", "length", "tools", "error"]] = {
     "stop": "stop", "length": "length", "tool_calls": "tools", "function_call": "tools", "content_filter": "error",
@@ -53,13 +54,25 @@ class OpenAIModel(Remote):
     async def _exchange(self, client: Any, request: Request, on_text: OnText) -> Assistant:
         while True:
             try:
-                return self._answer(await self._drafted(client, request, on_text))
+                return await self._answered(client, request, on_text)
             except client_errors(self._sdk) as refusal:
                 field = unwanted(read_body(refusal.body)[2])
                 if field is None or field in self._unwanted:
                     raise
                 # Nothing was answered yet; the field is left out as long as this model lives.
                 self._unwanted.add(field)
+
+    async def _answered(self, client: Any, request: Request, on_text: OnText) -> Assistant:
+        if not (self.endpoint.local and request.tools):
+            return self._answer(await self._drafted(client, request, on_text))
+        # Small models write calls into their words; those are not shown as words first.
+        curtain, show = Curtain(), on_text
+        hidden = show and (lambda piece: show(words) if (words := curtain.take(piece)) else None)
+        answer = self._answer(await self._drafted(client, request, hidden))
+        answer = fenced_calls(answer, {tool.name for tool in request.tools}, new_id)
+        if show and (rest := curtain.rest(text_of(answer))):
+            show(rest)
+        return answer
 
     async def _drafted(self, client: Any, request: Request, on_text: OnText) -> "Draft | None":
         # The SDK walks every message through its types, 180 ms for a long history; `extra_body` goes out as it is.
