@@ -8,6 +8,7 @@
     │   ├── SessionExists
     │   ├── BadInput
     │   ├── PromptTooLarge
+    │   ├── Exhausted
     │   └── BadSettings
     ├── ModelError             the model's answer cannot be used
     ├── ProviderError          the service behind the model failed
@@ -67,6 +68,17 @@ class PromptTooLarge(CallerError):
         super().__init__(message)
         self.facts = {"fixed": fixed, "history": history, "window": window}
         """Tokens of prompt and tools, of the conversation, and of the window."""
+
+
+class Exhausted(CallerError):
+    """The request does not fit the model's window and nothing more can be taken out of it; all that was said is kept."""
+
+    def __init__(self, message: str = "", *, attempts: int = 0, terminal: bool = False) -> None:
+        super().__init__(message)
+        self.attempts = attempts
+        """How often room was made and the request sent again."""
+        self.terminal = terminal
+        """Whether the provider's limit for one request is below it, so that nothing was tried."""
 
 
 class BadSettings(CallerError):

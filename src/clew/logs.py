@@ -54,22 +54,21 @@ class Said(logging.Formatter):
 def to_file(folder: Path) -> None:
     """Write records of level INFO and above to the log in `folder`, and warnings to standard error too.
 
-    A folder that cannot be written gets none; called again, it changes nothing.
+    A folder that cannot be written gets none. Called again with another folder, it writes there from then on.
     """
-    if any(isinstance(handler, RotatingFileHandler) for handler in _LOGGER.handlers):
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handler = RotatingFileHandler(
-            folder / FILE, maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8", delay=True
-        )
-    except OSError:
-        return
-    handler.setFormatter(Lines())
-    _LOGGER.addHandler(handler)
+    for handler in [one for one in _LOGGER.handlers if not isinstance(one, logging.NullHandler)]:
+        _LOGGER.removeHandler(handler)
+        handler.close()
     warnings = logging.StreamHandler()
     warnings.setLevel(logging.WARNING)
     warnings.setFormatter(Said())
     _LOGGER.addHandler(warnings)
     _LOGGER.setLevel(logging.INFO)
     _LOGGER.propagate = False
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = RotatingFileHandler(folder / FILE, maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8", delay=True)
+    except OSError:
+        return
+    lines.setFormatter(Lines())
+    _LOGGER.addHandler(lines)

@@ -164,27 +164,15 @@ def size(request) -> int:
 
 def test_a_tool_heavy_turn_stays_in_the_window_too():
     window = 16_384
-    desk = Desk(size=600)
-    answers = [assistant("", call(n), stop="tools") for n in range(60)]
-    stage = Stage([*answers, "done"], window=window, desk=desk)
-    stage.model = None
-    counted = ScriptedModel(
-        [
-            lambda request: next(it) if request.purpose == "turn" else GOOD
-            for it in [iter([*answers, assistant("done", stop="stop")])]
-            for _ in range(400)
-        ],
-        window=window,
-    )
-    stage.agent = Agent(
-        chain=(counted,), toolbox=desk, prompt=lambda: PlainPrompt("Be brief."), flush=NO_FLUSH,
-        compaction=CompactionSettings(fallback="ledger"),
-    )  # fmt: skip
-    stage.turn = stage.fresh()
-    ended = stage.say("read sixty files")
-    assert ended.outcome in ("done", "loop")
-    assert max(size(request) for request in counted.requests if request.purpose == "turn") <= window
-    for request in counted.requests:
+    steps = iter([*(assistant("", call(n), stop="tools") for n in range(60)), assistant("done", stop="stop")])
+
+    def answer(request):
+        return next(steps) if request.purpose == "turn" else GOOD
+
+    stage = Stage([answer] * 400, window=window, desk=Desk(size=600))
+    assert stage.say("read sixty files").outcome in ("done", "loop")
+    assert max(size(request) for request in stage.model.requests if request.purpose == "turn") <= window
+    for request in stage.model.requests:
         asked = [one.id for message in request.messages for one in calls_of(message)]
         answered = [message.call_id for message in request.messages if isinstance(message, ToolResult)]
         assert asked == answered

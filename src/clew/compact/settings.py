@@ -30,7 +30,7 @@ class QualityGuard(Settings):
 class MidTurnPrecheck(Settings):
     """A look at the window after each tool result."""
 
-    enabled: bool = Field(default=False, json_schema_extra=NOT_YET)
+    enabled: bool = False
     """Whether a turn that outgrows the window while its tools run is trimmed or compacted before it goes on."""
 
 
@@ -46,7 +46,7 @@ class CompactionSettings(Settings):
         "truncateAfterCompaction": "retired: a compaction never takes entries out of a transcript; take the key out",
     }
 
-    enabled: bool = Field(default=True, json_schema_extra=NOT_YET)
+    enabled: bool = True
     """Whether sessions are compacted on their own. False leaves overflow recovery and `/compact` at work."""
     mode: Literal["safeguard", "default"] = "safeguard"
     """`safeguard` distils the old brief and the new messages again, and drops what is stale; `default` keeps what the
@@ -78,7 +78,7 @@ class CompactionSettings(Settings):
     """Whether the memory index is brought up to date after a compaction, and whether that is waited for."""
     post_compaction_sections: Names = Field(default=(), json_schema_extra=NOT_YET)
     """Headings of AGENTS.md that are shown again after a compaction. Empty shows none."""
-    max_active_transcript_bytes: Bytes = Field(default=0, json_schema_extra=NOT_YET)
+    max_active_transcript_bytes: Bytes = 0
     """Compact once the active window holds this many bytes (a number, or a text such as "20mb"). 0 does not look."""
     notify_user: bool = Field(default=False, json_schema_extra=NOT_YET)
     """Whether the chat is told when a compaction starts and ends."""

@@ -47,7 +47,7 @@ Retry-After in the /v1 error shape; health checks do not count.
 - 不要直接推送到 main，先开 PR。
 
 ## Pending user asks
-None.
+- Cut 2.7.0-rc.1 and roll it out to staging.
 
 ## Exact identifiers
 QUAY-482, QUAY-491, QUAY-503, 2.7.0-rc.1, quayside/webhooks/dispatcher.py, quayside/webhooks/leases.py, \

@@ -14,11 +14,11 @@ class MemoryFlushSettings(Settings):
 
     RETIRED: ClassVar[dict[str, str]] = {"prompt": _WORDS, "systemPrompt": _WORDS}
 
-    enabled: bool = Field(default=True, json_schema_extra=NOT_YET)
+    enabled: bool = True
     """Whether notes are written before a compaction."""
     model: str | None = Field(default=None, json_schema_extra=NOT_YET)
     """The model that writes them, and no other: `provider/model-id` or an alias. None takes the session's model."""
-    soft_threshold_tokens: int = Field(default=4_000, ge=0, json_schema_extra=NOT_YET)
+    soft_threshold_tokens: int = Field(default=4_000, ge=0)
     """How many tokens before the compaction threshold the flush is due. 0 waits for the threshold itself."""
-    force_flush_transcript_bytes: Bytes = Field(default=2 * 1024 * 1024, json_schema_extra=NOT_YET)
+    force_flush_transcript_bytes: Bytes = 2 * 1024 * 1024
     """Flush once the active window holds this many bytes (a number, or a text such as "2mb"). 0 does not look."""

@@ -11,6 +11,7 @@ import msgspec
 from pydantic import BeforeValidator, ConfigDict, Field, SecretStr, Strict
 
 from clew.errors import BadSettings
+from clew.models.host_settings import HostSettings
 from clew.settings import Settings
 
 Api = Literal["openai-completions", "anthropic-messages"]
@@ -116,6 +117,8 @@ class ModelsSettings(Settings):
     """`merge` knows the well-known providers besides the ones written here; `replace` only those written here."""
     providers: dict[str, ProviderSettings] = {}
     """Providers by id, the part of a model's name before the first slash."""
+    local: HostSettings = HostSettings()
+    """The small models that Clew serves itself on the CPU, under `local/…`."""
 
     def model(self, provider: str, model: str) -> ModelSettings | None:
         """What is declared of a model, or None."""

@@ -31,7 +31,7 @@ def head(text: str, most: int) -> str:
     if most >= len(text):
         return text
     at = max(most, 0)
-    for back in range(min(at, LONGEST_CLUSTER)):
+    for back in range(min(at, LONGEST_CLUSTER) + 1):
         if not _parted(text, at - back):
             return text[: at - back]
     return text[:at]
@@ -42,7 +42,7 @@ def tail(text: str, most: int) -> str:
     if most >= len(text):
         return text
     at = len(text) - max(most, 0)
-    for on in range(min(len(text) - at, LONGEST_CLUSTER)):
+    for on in range(min(len(text) - at, LONGEST_CLUSTER) + 1):
         if not _parted(text, at + on):
             return text[at + on :]
     return text[at:]

@@ -7,6 +7,7 @@ import msgspec
 
 from clew.prompt import cut, digest
 from clew.prompt.settings import FILE_CHARS, TOTAL_CHARS
+from clew.transcript import clean
 
 AGENTS, SOUL, IDENTITY, USER, BOOTSTRAP, MEMORY = ORDER = (
     "AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "BOOTSTRAP.md", "MEMORY.md",
@@ -82,12 +83,12 @@ def _fitted(name: str, text: str, each: int, left: int) -> ShownFile:
     if left < LEAST:
         return ShownFile(name, "", len(text), "left out")
     shorten = digest.to_size if name.rpartition("/")[2] == AGENTS else cut.to_size
-    return ShownFile(name, shorten(text, most, name), len(text), "file" if len(text) > each else "total")
+    return ShownFile(name, shorten(text, most, clean(name)), len(text), "file" if len(text) > each else "total")
 
 
 def _text(file: WorkspaceFile) -> str | None:
     if file.problem:
-        return f"[{file.name} could not be read: {cut.head(cut.normal(file.problem), PROBLEM_CHARS)}]"
+        return f"[{clean(file.name)} could not be read: {cut.head(cut.normal(file.problem), PROBLEM_CHARS)}]"
     return cut.normal(file.text) if file.text and file.text.strip() else None
 
 

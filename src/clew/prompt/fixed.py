@@ -51,6 +51,8 @@ class Fixed(msgspec.Struct, frozen=True):
     """Before or behind the cache boundary; None for tools, which stand before the prompt."""
     raw_chars: int | None = None
     """Characters of the whole file; None for what is no file."""
+    injected_chars: int | None = None
+    """Characters of the file that are shown; None for what is no file."""
     cut: str = ""
     """How a file was cut: `file`, `total`, `left out`; empty for what is whole."""
     parameters: int | None = None
@@ -62,9 +64,19 @@ def fixed(
 ) -> tuple[Fixed, ...]:
     """The pieces of a prompt and a set of tools, in the order they are sent."""
     size = count or estimate.text
+    parts = prompt.parts if prompt else ()
     pieces = (
-        Fixed(part.group, part.name, size(part.text), len(part.text), part.side, part.raw_chars, part.cut)
-        for part in (prompt.parts if prompt else ())
+        Fixed(
+            group=part.group,
+            name=part.name,
+            tokens=size(part.text),
+            chars=len(part.text),
+            side=part.side,
+            raw_chars=part.raw_chars,
+            injected_chars=part.injected_chars,
+            cut=part.cut,
+        )
+        for part in parts
     )
     return (*pieces, *tools_size(tools, count=count))
 

@@ -8,6 +8,7 @@ import msgspec
 from clew.prompt.cut import normal
 from clew.prompt.files import ShownFile
 from clew.prompt.skills import Skill
+from clew.transcript import clean
 
 Side = Literal["stable", "dynamic"]
 """Before or behind the cache boundary."""
@@ -66,6 +67,8 @@ class PromptPart(msgspec.Struct, frozen=True):
     """With the line feeds that part it from the piece before."""
     raw_chars: int | None = None
     """Characters of the whole file that the piece is made from; None for what is no file."""
+    injected_chars: int | None = None
+    """Characters of the file that are shown, marks of a cut among them; None for what is no file."""
     cut: str = ""
     """How a file was cut: `file`, `total`, `left out`; empty for what is whole."""
 
@@ -100,16 +103,17 @@ def files(shown: Sequence[ShownFile]) -> Iterator[PromptPart]:
     if not shown:
         return
     names = ", ".join(_cut_words(file) for file in shown if file.cut)
-    notice = f"\n{NOTICE.format(names=names)}" if names else ""
+    notice = f"\n{NOTICE.format(names=clean(names))}" if names else ""
     yield PromptPart("stable", "workspace files", HEADING, f"\n\n{FILES}{notice}")
     for file in shown:
-        text = "" if file.cut == "left out" else f'\n\n<file name="{file.name}">\n{_inside(file.text)}\n</file>'
-        yield PromptPart("stable", "workspace files", file.name, text, file.raw_chars, file.cut)
+        named = f'\n\n<file name="{clean(file.name)}">\n{_inside(file.text)}\n</file>'
+        text = "" if file.cut == "left out" else named
+        yield PromptPart("stable", "workspace files", file.name, text, file.raw_chars, len(file.text), file.cut)
 
 
 def now(facts: Iterable[tuple[str, str]]) -> Iterator[PromptPart]:
     """Facts that change: name and value, one a line; those without a value are left out."""
-    known = [f"- {name}: {' '.join(normal(value).split())}" for name, value in facts if value.strip()]
+    known = [f"- {_one_line(name)}: {_one_line(value)}" for name, value in facts if value.strip()]
     if known:
         yield PromptPart("dynamic", "system prompt", "now", "\n".join(["## Now", *known]))
 
@@ -134,6 +138,10 @@ def _cut_words(file: ShownFile) -> str:
     if file.cut == "left out":
         return f"{file.name} (not shown)"
     return f"{file.name} ({len(file.text):,} of {file.raw_chars:,} characters shown)"
+
+
+def _one_line(words: str) -> str:
+    return " ".join(normal(words).split())
 
 
 def _inside(text: str) -> str:

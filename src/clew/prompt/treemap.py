@@ -56,9 +56,9 @@ def rectangles(
     groups = {group: _merged(pieces, fewest) for group, pieces in _pieces(report).items()}
     regions = []
     for box in _laid_out(sizes.items(), total, 0, 0, width, height):
-        top = strip if box.height >= 3 * strip else gap
-        side = min(gap, box.width / 4)
-        inner = (box.x + side, box.y + top, box.width - 2 * side, max(box.height - top - gap, box.height / 4))
+        side, end = min(gap, box.width / 4), min(gap, box.height / 4)
+        top = strip if strip and box.height >= 3 * strip else end
+        inner = (box.x + side, box.y + top, box.width - 2 * side, box.height - top - end)
         regions.append(Region(box.name, box, tuple(_laid_out(groups[box.name], total, *inner))))
     return tuple(regions)
 

@@ -69,6 +69,9 @@ def _fill(report: Report) -> Iterator[Text]:
     size, window = report.size, report.window
     fill = f" of {number(window)}, {percent(size.tokens, window)}" if window and size.tokens is not None else ""
     yield Text(f"{number(size.tokens)} tokens{fill} ({size.source}) in {plural(report.messages, 'message')}")
+    if report.fixed:
+        apart = f"{number(report.fixed_tokens)} in every request, {number(report.history_tokens)} of conversation"
+        yield Text(f"By estimate: {apart}", style="dim")
     if window is None:
         yield Text("The window is unknown: no model is set. Name a size with --window N.", style="dim")
         return
@@ -91,8 +94,6 @@ def _rows(report: Report) -> Iterator[tuple[str, int, int, int]]:
     for name, pieces in groups.items():
         named = sum(piece.name != HEADING for piece in pieces)
         yield name, sum(piece.tokens for piece in pieces), named, sum(piece.chars for piece in pieces)
-    if groups:
-        yield "fixed, all of it", report.fixed_tokens, len(report.fixed), sum(piece.chars for piece in report.fixed)
     for part in report.parts:
         yield part.name, part.tokens, part.items, part.chars
 
@@ -100,7 +101,7 @@ def _rows(report: Report) -> Iterator[tuple[str, int, int, int]]:
 def _cuts(pieces: Iterable[Fixed]) -> Iterator[Text]:
     for piece in pieces:
         if piece.cut:
-            kept = f"{number(piece.chars)} of {number(piece.raw_chars)} characters shown"
+            kept = f"{number(piece.injected_chars)} of {number(piece.raw_chars)} characters shown"
             yield Text(f"{visible(piece.name)}: {CUTS[piece.cut]} ({kept})", style="yellow")
 
 

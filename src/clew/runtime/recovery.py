@@ -1,20 +1,10 @@
 """A request was too large: compact, trim, ask again, at most three times, and replay nothing."""
 
-from clew.errors import ClewError, ProviderError, WindowOverflow
+from clew.errors import Exhausted, ProviderError, WindowOverflow
 from clew.models.refusal import complaint_of
 from clew.runtime.compaction import Compacted
 from clew.runtime.house import House
 from clew.tokens.window import OVERFLOW_ATTEMPTS
-
-
-class Exhausted(ClewError):
-    """The request does not fit and nothing more can be taken out of it; all that was said is kept."""
-
-    def __init__(self, cause: str, *, attempts: int, terminal: bool = False) -> None:
-        super().__init__(cause)
-        self.attempts = attempts
-        self.terminal = terminal
-        """Whether the provider's limit for one request is below it, so that no compaction was tried."""
 
 
 class Recovery:

@@ -12,7 +12,7 @@ from clew.workspace.port import Output
 SHARE = 0.3
 """Of the window, what one result may take."""
 CAPS: tuple[tuple[int, int], ...] = ((200_000, 16_000), (100_000, 8_000), (0, 4_000))
-"""From windows of so many tokens on, so many tokens a result at most (OpenClaw's 64,000, 32,000 and 16,000 characters)."""
+"""From windows of so many tokens on, so many tokens a result at most (OpenClaw has four times as many characters)."""
 CHARS_PER_TOKEN = 4
 """What a token's worth of text is taken for where a result is bounded by characters."""
 HEAD = 0.6
@@ -118,7 +118,9 @@ def _prefix(text: str, most: int) -> int:
 
 def _suffix(text: str, most: int) -> int:
     """Where the longest end starts that takes at most `most` tokens, at a line's start if one is near."""
-    size = _longest(min(len(text), most * CHARS_PER_TOKEN), lambda size: estimate.text(text[len(text) - size :]) <= most)
+    size = _longest(
+        min(len(text), most * CHARS_PER_TOKEN), lambda size: estimate.text(text[len(text) - size :]) <= most
+    )
     at = len(text) - size
     if at and (line := text.find("\n", at, at + int(size * AT_LINE))) >= 0:
         return line + 1

@@ -7,7 +7,7 @@ from collections import deque
 import msgspec
 
 from clew.clock import NewId, Now
-from clew.errors import PromptTooLarge, ProviderError, WindowOverflow
+from clew.errors import Exhausted, PromptTooLarge, ProviderError, WindowOverflow
 from clew.memory.flush import Gate, strip_silent
 from clew.models import failover
 from clew.models.failover import complete
@@ -19,7 +19,7 @@ from clew.runtime.agent import Agent, Ask
 from clew.runtime.events import Emit, Ended
 from clew.runtime.house import House
 from clew.runtime.lane import Lane
-from clew.runtime.recovery import Exhausted, Recovery
+from clew.runtime.recovery import Recovery
 from clew.runtime.session import Session
 from clew.transcript import Assistant, Call, Said, Shell, Text, ToolResult, User, calls_of, text_of
 

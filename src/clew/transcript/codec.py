@@ -11,7 +11,7 @@ from clew.transcript.entry import Entry
 SCHEMA = 1
 """The version of the entry format. A reader refuses a higher one instead of guessing."""
 
-_ENCODER = msgspec.json.Encoder(order="deterministic")
+_ENCODER = msgspec.json.Encoder(order="sorted")
 _DECODER = msgspec.json.Decoder(Entry)
 _LONE = re.compile("[\ud800-\udfff]")
 """A surrogate in a Python string is always a lone one: pairs have become one character."""

@@ -1,4 +1,4 @@
-"""The tools of a workspace, as a model is offered them: `read`, `write`, `edit`, `exec`. Their docstrings are what it reads."""
+"""The tools of a workspace as a model is offered them: `read`, `write`, `edit`, `exec`. It reads their docstrings."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -69,8 +69,8 @@ class Hands:
         return writing.edit(self._workspace, path, old, new, all)
 
     async def exec(self, command: str, timeout_s: Annotated[float, Field(gt=0)] | None = None) -> Output:
-        """Run a shell command in the workspace and wait for it. It has no input and no terminal; the result ends with its
-        exit code. The user may be asked first. What it leaves running is ended.
+        """Run a shell command in the workspace and wait for it. It has no input and no terminal; the result ends with
+        its exit code. The user may be asked first. What it leaves running is ended.
 
         Args:
             command: The command.

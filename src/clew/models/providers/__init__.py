@@ -2,14 +2,18 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from pydantic import SecretStr
 
 from clew.errors import BadSettings
 from clew.models import catalog
+from clew.models.discover import ollama_url
 from clew.models.local import is_local
 from clew.models.port import Limits, Model
 from clew.models.providers.anthropic import AnthropicModel
+from clew.models.providers.hosted import PROVIDER as HOSTED
+from clew.models.providers.hosted import HostedModel
 from clew.models.providers.openai import OpenAIModel
 from clew.models.providers.remote import Endpoint, Remote
 from clew.models.settings import KNOWN, Api, Known, ModelsSettings, ProviderSettings, api_key, expand
@@ -30,21 +34,31 @@ def split(name: str) -> tuple[str, str]:
     return provider, model
 
 
-def build(name: str, settings: ModelsSettings | None = None, env: Mapping[str, str] | None = None) -> Model:
-    """The model `name` (`provider/model-id`) stands for; nothing is connected or loaded yet.
+def build(
+    name: str,
+    settings: ModelsSettings | None = None,
+    env: Mapping[str, str] | None = None,
+    *,
+    weights: Path | None = None,
+) -> Model:
+    """The model `name` (`provider/model-id`) stands for; nothing is connected, started or loaded yet.
 
-    `env` is where keys are looked for; None is the process's environment. Raises BadSettings for a provider that is
-    neither known nor declared, and for a reference to a variable that is not set.
+    `env` is where keys are looked for; None is the process's environment. `weights` is the folder of the weights that
+    `local/…` is served from; without one there is no such provider, unless the settings declare it. Raises BadSettings
+    for a provider that is neither known nor declared, for a reference to a variable that is not set, and for a local
+    model that is not on this machine.
     """
     settings, env = settings or ModelsSettings(), os.environ if env is None else env
     provider, model = split(name)
     provider = provider if provider in settings.providers else provider.lower()
-    return ADAPTERS[_known(provider, settings).api](endpoint(provider, model, settings, env))
+    if provider == HOSTED and provider not in settings.providers and weights is not None:
+        return HostedModel(model, settings.local, weights)
+    return ADAPTERS[_known(provider, settings, env).api](endpoint(provider, model, settings, env))
 
 
 def endpoint(provider: str, model: str, settings: ModelsSettings, env: Mapping[str, str]) -> Endpoint:
     """Where a model is and what is known of it, from the settings and from what needs no settings."""
-    known = _known(provider, settings)
+    known = _known(provider, settings, env)
     written = settings.providers.get(provider, ProviderSettings())
     declared = settings.model(provider, model)
     where = f"models.providers.{provider}.headers"
@@ -71,11 +85,12 @@ def _limits(provider: str, model: str, settings: ModelsSettings, base_url: str) 
     return catalog.declare(Limits(), declared) if declared else Limits()
 
 
-def _known(provider: str, settings: ModelsSettings) -> Known:
-    """What is written of a provider over what is known of it."""
+def _known(provider: str, settings: ModelsSettings, env: Mapping[str, str]) -> Known:
+    """What is written of a provider over what the environment says and what is known of it."""
     written = settings.providers.get(provider)
     known = KNOWN.get(provider) if settings.mode == "merge" or written else None
-    base_url = (written and written.base_url) or (known and known.base_url)
+    named = ollama_url(env) if provider == "ollama" and known else None
+    base_url = (written and written.base_url) or named or (known and known.base_url)
     if not base_url:
         raise BadSettings(_unknown(provider, settings, declared=written is not None))
     api = (written and written.api) or (known.api if known else "openai-completions")

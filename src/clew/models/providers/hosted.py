@@ -30,6 +30,11 @@ class HostedModel:
         self._host = LocalHost(found, settings)
         self._served: tuple[Address, OpenAIModel] | None = None
 
+    @property
+    def pid(self) -> int | None:
+        """The process that serves it, or None where none does."""
+        return self._host.pid
+
     async def limits(self) -> Limits:
         """The window it is served with; nothing is started to tell it."""
         return Limits(self._window, source="server")
