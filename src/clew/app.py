@@ -1,6 +1,7 @@
 """The composition root: settings, a store, models and sessions put together. The one module that knows every class."""
 
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -14,14 +15,15 @@ from clew.compact.brief import Style, focus_of, instructions
 from clew.compact.cut import Cut
 from clew.compact.serialize import pieces
 from clew.config import Config, data_dir, load
-from clew.errors import BadInput, BadSettings, UnknownEntry
+from clew.errors import BadInput, BadSettings, SessionExists, UnknownEntry
 from clew.logs import log
 from clew.models.drive import Progress
 from clew.models.port import Limits, Model
 from clew.models.providers import build
 from clew.prompt.report import Report
-from clew.runtime.arrival import UNFINISHED, settle, with_ledgers, with_sizes
+from clew.runtime.arrival import UNFINISHED, extend, settle, with_ledgers, with_sizes
 from clew.runtime.compaction import Order, Outcome, compact, cut_for, latch, logged, reason, sizes_in
+from clew.runtime.lane import is_dead, owner
 from clew.runtime.session import Session, Wound
 from clew.store import archive
 from clew.store.archive import Imported
@@ -30,9 +32,12 @@ from clew.store.sqlite import SqliteStore
 from clew.tokens import estimate
 from clew.tokens.exact import counter
 from clew.tokens.usage import measure
-from clew.transcript import view
+from clew.transcript import Compaction, Said, view
 
 STORE_FILE = "clew.sqlite"
+
+IMPORT_POLL_S = 0.2
+"""Seconds between two looks at an import of the same file by another process."""
 
 
 class Arrival(msgspec.Struct, frozen=True):
@@ -44,6 +49,8 @@ class Arrival(msgspec.Struct, frozen=True):
     """The estimated size of all of it."""
     again: bool = False
     """True where the same file was there already: nothing was stored twice."""
+    added: int | None = None
+    """How many entries were added to a session that an earlier state of the file is; None for a new session."""
 
 
 class Clew:
@@ -110,17 +117,25 @@ class Clew:
     def bring(self, path: Path, *, key: str | None = None, format: str = "auto", index: int | str = 0) -> Arrival:
         """Import a file. The same file brought twice is found again and stored once. Raises BadInput, SessionExists."""
         imported = archive.read(path, format, index=index)
-        digest = _digest(path, index)
+        if not any(isinstance(draft.body, Said | Compaction) for draft in imported.drafts):
+            raise BadInput(f"{path.name} holds no message in the format {imported.format}; nothing was changed.")
+        digest = _digest(path, f"{index}:{imported.format}")
         if known := self._known(digest, key):
             return Arrival(known.key, imported, known.meta.get("tokens", 0), again=True)
-        if not imported.drafts:
-            raise BadInput(f"{path.name} holds no entry that can be stored; nothing was changed.")
         drafts = with_ledgers(with_sizes(imported.drafts))
         tokens = sum(draft.tokens for draft in drafts)
         meta = {**imported.meta, "format": imported.format, "digest": digest, "tokens": tokens}
-        key = key or self._free_key(f"{imported.format}:{imported.meta.get('session') or path.name.split('.')[0]}")
-        settle(self.store, key, drafts, at=self._now(), meta=meta)
-        return Arrival(key, imported, tokens)
+        if (grown := self._grown(imported, key)) and (added := extend(self.store, grown.key, drafts, meta)) >= 0:
+            return Arrival(grown.key, imported, tokens, added=added)
+        name = f"{imported.format}:{imported.meta.get('session') or path.name.split('.')[0]}"
+        chosen = key or self._free_key(name)
+        try:
+            settle(self.store, chosen, drafts, at=self._now(), meta=meta, by=owner(self._new_id()))
+        except SessionExists:
+            if key:
+                raise
+            return self.bring(path, format=format, index=index)  # another process was faster: it is there by now
+        return Arrival(chosen, imported, tokens)
 
     def export(self, key: str, format: str = "clew", *, shown: bool = False) -> Iterator[bytes]:
         """A session in a format, in pieces. Chat messages get the active branch (`shown`: the view of it alone), the
@@ -131,15 +146,23 @@ class Clew:
     def _known(self, digest: str, key: str | None) -> SessionRow | None:
         """The session this file was brought into before (under this key, where one is named).
 
-        One that a crash cut short is taken away: the import starts afresh.
+        One that another process is bringing in is waited for; one that a crash cut short is taken away.
         """
-        for row in self.store.sessions():
-            if row.meta.get("digest") != digest or key not in (None, row.key):
-                continue
-            if not row.meta.get(UNFINISHED):
-                return row
-            self.store.delete(row.key)
+        while rows := [r for r in self.store.sessions() if r.meta.get("digest") == digest and key in (None, r.key)]:
+            if not (by := rows[0].meta.get(UNFINISHED)):
+                return rows[0]
+            if is_dead(str(by)):
+                self.store.delete(rows[0].key)
+            else:
+                time.sleep(IMPORT_POLL_S)
         return None
+
+    def _grown(self, imported: Imported, key: str | None) -> SessionRow | None:
+        """The session an earlier state of the same conversation was brought into."""
+        source = imported.meta.get("session")
+        wanted = {"session": source, "format": imported.format}
+        rows = self.store.sessions() if source else []
+        return next((r for r in rows if wanted.items() <= r.meta.items() and key in (None, r.key)), None)
 
     def _free_key(self, wanted: str) -> str:
         taken = {row.key for row in self.store.sessions(prefix=wanted)}
@@ -288,7 +311,7 @@ class Clew:
         return self.session(key).context(window=limits.budget, source=limits.source, count=count)
 
 
-def _digest(path: Path, index: int | str) -> str:
-    """What a file is known by, so that it is stored once: the hash of its bytes, and which session of it was taken."""
+def _digest(path: Path, taken: str) -> str:
+    """What a file is known by, so that it is stored once: the hash of its bytes, and what was taken of it, as what."""
     with path.open("rb") as file:
-        return f"{hashlib.file_digest(file, 'sha256').hexdigest()}:{index}"
+        return f"{hashlib.file_digest(file, 'sha256').hexdigest()}:{taken}"

@@ -195,6 +195,13 @@ def test_no_picture_is_written_over_a_file(store, tmp_path):
     assert kept.read_text() == "mine"
 
 
+def test_a_picture_that_cannot_be_written_is_said_in_one_line(store, tmp_path):
+    place = tmp_path / "nowhere" / "map.png"
+    outcome = CliRunner().invoke(app, ["context", "chat", "map", "--png", str(place), *store])
+    assert outcome.exit_code == 2
+    assert "could not be written (No such file or directory)" in outcome.output
+
+
 @pytest.mark.parametrize("asked", [["list", "--svg", "x.svg"], ["drawing"]])
 def test_a_picture_of_a_list_and_an_unknown_view_are_refused(store, asked):
     assert CliRunner().invoke(app, ["context", "chat", *asked, *store]).exit_code == 2

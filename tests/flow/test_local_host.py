@@ -167,19 +167,20 @@ def test_a_model_answers_and_starts_again_when_its_process_was_killed(small):
 
 @pytest.mark.real_model
 def test_an_answer_of_one_token_in_a_full_window_is_known_as_an_overflow(small):
-    def words(count, most):
-        return Request((user("word " * count),), max_output=most, temperature=0)
+    def tale(lamps, most):
+        words = "Tell the tale of the keeper and the lamp. " + "The keeper lit the lamp. " * 70 + "lamp " * lamps
+        return Request((user(words),), max_output=most, temperature=0)
 
     async def scene(built):
-        usage = (await built.complete(words(900, 10))).usage
-        up_to_the_last = 900 + 1024 - 1 - (usage.context - usage.output)
-        asked = [words(up_to_the_last - 40, 10), words(up_to_the_last, 100)]
+        usage = (await built.complete(tale(1, 10))).usage
+        up_to_the_last = 1 + 512 - 1 - (usage.context - usage.output)
+        asked = [tale(1, 10), tale(up_to_the_last, 100)]
         return [(await built.complete(one), one) for one in asked]
 
-    enough, full = play("local/smollm2-135m", scene)
-    assert (full[0].stop, full[0].usage.output, full[0].usage.context) == ("length", 1, 1024)
-    assert silent_overflow(*full, 1024)
-    assert not silent_overflow(*enough, 1024)
+    enough, full = play("local/smollm2-135m", scene, 512)
+    assert (full[0].stop, full[0].usage.output, full[0].usage.context) == ("length", 1, 512)
+    assert silent_overflow(*full, 512)
+    assert not silent_overflow(*enough, 512)
 
 
 @pytest.mark.real_model

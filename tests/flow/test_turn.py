@@ -10,7 +10,8 @@ from clew.errors import AuthFailed, ProviderTimeout, WindowOverflow
 from clew.memory.settings import MemoryFlushSettings
 from clew.models.scripted import ScriptedModel
 from clew.runtime import events
-from clew.runtime.agent import Agent, PlainPrompt
+from clew.prompt.assemble import SystemPrompt
+from clew.runtime.agent import Agent
 from clew.runtime.lane import Lane
 from clew.runtime.session import Session
 from clew.runtime.turn import Turn
@@ -51,7 +52,7 @@ class Stage:
         self.agent = Agent(
             chain=settings.pop("chain", (self.model,)),
             toolbox=self.desk,
-            prompt=lambda: PlainPrompt("Be brief."),
+            prompt=lambda: SystemPrompt("Be brief.", "", ()),
             **settings,
         )
         self.lane = Lane(self.store, "k", now=self.ids.now, new_id=self.ids)
@@ -181,7 +182,7 @@ def test_a_tool_heavy_turn_stays_in_the_window_too():
 def test_a_prompt_larger_than_the_window_stops_at_once_with_the_sizes():
     stage = Stage([], window=8_192)
     stage.agent = Agent(
-        chain=(stage.model,), toolbox=stage.desk, prompt=lambda: PlainPrompt("rule " * 9_000), flush=NO_FLUSH
+        chain=(stage.model,), toolbox=stage.desk, prompt=lambda: SystemPrompt("rule " * 9_000, "", ()), flush=NO_FLUSH
     )
     stage.turn = stage.fresh()
     ended = stage.say("hi")
@@ -283,7 +284,9 @@ def test_a_message_that_comes_while_a_turn_runs_steers_it():
         return assistant("", call(1))
 
     stage.model = ScriptedModel([first, "switched"])
-    stage.agent = Agent(chain=(stage.model,), toolbox=stage.desk, prompt=lambda: PlainPrompt(), flush=NO_FLUSH)
+    stage.agent = Agent(
+        chain=(stage.model,), toolbox=stage.desk, prompt=lambda: SystemPrompt("", "", ()), flush=NO_FLUSH
+    )
     stage.turn = stage.fresh()
     stage.say("read this one")
     assert text_of(stage.model.requests[1].messages[-1]) == "actually, the other one"
@@ -324,7 +327,9 @@ def test_the_same_call_with_the_same_result_after_a_compaction_is_a_loop():
     long_talk(stage, turns=4)
     asyncio.run(stage.turn.house.compact("manual", None, required=True))
     stage.model = ScriptedModel([assistant("", call(n, path="a")) for n in range(9)])
-    stage.agent = Agent(chain=(stage.model,), toolbox=stage.desk, prompt=lambda: PlainPrompt(), flush=NO_FLUSH)
+    stage.agent = Agent(
+        chain=(stage.model,), toolbox=stage.desk, prompt=lambda: SystemPrompt("", "", ()), flush=NO_FLUSH
+    )
     stage.turn = stage.fresh()
     assert stage.say("go").outcome == "loop"
     assert len(stage.model.requests) == 3

@@ -13,7 +13,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("store", "models", "workspace"),
     ("engine",),
     ("runtime",),
-    ("config", "plugins", "app"),
+    ("config", "plugins", "agency", "app"),
     ("commands", "render"),
     ("gateway", "client"),
     ("cli", "tui", "web", "integrations", "testing", "demo", "__main__"),

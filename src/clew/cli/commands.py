@@ -116,7 +116,10 @@ def context(
             return
         show([Map(report)] if what == "map" else listing.context(report, detail=what == "detail"))
         for path, draw in pictures.items():
-            path.write_bytes(draw(report, key))
+            try:
+                path.write_bytes(draw(report, key))
+            except OSError as error:
+                raise BadInput(f"{path} could not be written ({error.strerror}). Choose another place.") from error
             out.print(f"Wrote {path}.")
 
 

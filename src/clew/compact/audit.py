@@ -46,7 +46,9 @@ class Draft(msgspec.Struct, frozen=True):
     text: str
     """The whole of it."""
     prose: str
-    """Its first part, which a model wrote; the ledger stands below it. Equal to `text` where rules wrote it all."""
+    """Its first part, which a model wrote; the ledger stands below it. Empty where rules wrote it all."""
+    cut_off: bool = False
+    """Whether the model stopped because its answer was at its limit."""
 
 
 Check = Callable[[Draft, Evidence], Iterator[str]]
@@ -105,6 +107,12 @@ def other_language(draft: Draft, evidence: Evidence) -> Iterator[str]:
             yield f"the session speaks {script}"
 
 
+def cut_off(draft: Draft, _: Evidence) -> Iterator[str]:
+    """A draft that stopped at the limit of its length."""
+    if draft.cut_off:
+        yield "the answer stopped at its limit; write less"
+
+
 class Row(msgspec.Struct, frozen=True):
     """One check: the code of its findings, how they are mended, and what looks for them."""
 
@@ -122,6 +130,7 @@ CHECKS: tuple[Row, ...] = (
     Row("invented_identifier", "ask", invented_identifiers),
     Row("unsupported_line", "ask", unsupported_lines),
     Row("other_language", "note", other_language),
+    Row("cut_off", "note", cut_off),
 )
 """The audit. The order is the order of the findings."""
 

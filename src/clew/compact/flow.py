@@ -26,6 +26,7 @@ class Drafted(msgspec.Struct, frozen=True):
 
     text: str
     prompt: str
+    cut_off: bool = False
 
 
 Drafting = Generator[Ask, Reply | Failure, Drafted | Failure]
@@ -54,9 +55,9 @@ def compaction(job: Job) -> Requests:
 def _refine(job: Job, review: Review, drafted: Drafted, turn: str) -> Requests:
     """Audit a draft; ask again with the findings while attempts are left; then take out what is wrong, or give up."""
     attempts = job.retries + 1 if job.guard else 1
-    text = drafted.text
+    text, cut_off = drafted.text, drafted.cut_off
     for attempt in range(1, attempts + 1):
-        if accepted := review.examine(text, turn=turn):
+        if accepted := review.examine(text, turn=turn, cut_off=cut_off):
             return accepted
         if attempt < attempts:
             prompt = brief.correction(drafted.prompt, clip(text, 4 * job.room.output), review.findings)
@@ -64,7 +65,7 @@ def _refine(job: Job, review: Review, drafted: Drafted, turn: str) -> Requests:
             if isinstance(reply, Failure):
                 review.failed(reply)
                 break
-            text = _whole(reply)
+            text, cut_off = _whole(reply), reply.cut_off
     return review.salvage(text, turn=turn) or review.give_up("quality" if text.strip() else "empty")
 
 
@@ -87,7 +88,7 @@ def _part(job: Job, chunk: Sequence[Piece], stage: Stage, part: int, parts: int,
     prompt = _prompt(job, chunk, stage, part, parts, previous)
     reply = yield _ask(job, prompt, stage, part=part, parts=parts)
     if isinstance(reply, Reply):
-        return Drafted(_whole(reply), prompt)
+        return Drafted(_whole(reply), prompt, reply.cut_off)
     halves = _halved(chunk)
     if reply.code != "overflow" or not halves:
         return reply
@@ -114,9 +115,8 @@ def _merge(job: Job, done: Sequence[Drafted], stage: Stage) -> Drafting:
     """The briefs of the parts made one, in as many rounds as the model's window asks for."""
     if len(done) == 1:
         return done[0]
-    limit = max(2, job.room.chunk // max(1, job.room.output))
-    if len(done) > limit:
-        groups = [done[at : at + limit] for at in range(0, len(done), limit)]
+    groups = _batches(job, done)
+    if len(groups) > 1:
         merged: list[Drafted] = []
         for group in groups:
             one = yield from _merge(job, group, stage)
@@ -129,7 +129,21 @@ def _merge(job: Job, done: Sequence[Drafted], stage: Stage) -> Drafting:
         return Drafted("\n".join(texts), "")
     prompt = brief.merge_prompt(_style(job), texts, previous=None)
     reply = yield _ask(job, prompt, "merge")
-    return reply if isinstance(reply, Failure) else Drafted(_whole(reply), prompt)
+    return reply if isinstance(reply, Failure) else Drafted(_whole(reply), prompt, reply.cut_off)
+
+
+def _batches(job: Job, done: Sequence[Drafted]) -> list[list[Drafted]]:
+    """Briefs of parts in runs that fit one request, at least two in each, so that every round leaves fewer."""
+    runs: list[list[Drafted]] = [[]]
+    used = 0
+    for drafted in done:
+        size = job.count(drafted.text)
+        if len(runs[-1]) >= 2 and used + size > job.room.chunk:
+            runs.append([])
+            used = 0
+        runs[-1].append(drafted)
+        used += size
+    return runs
 
 
 def _prompt(job: Job, chunk: Sequence[Piece], stage: Stage, part: int, parts: int, previous: str | None) -> str:

@@ -8,7 +8,18 @@ import msgspec
 
 from clew.compact import identifiers
 from clew.compact.audit import Evidence, reflects, same_ask, settled_by, supported
-from clew.compact.brief import ASKS, DECISIONS, HEADINGS, IDENTIFIERS, NONE, Section, body, is_none, sections
+from clew.compact.brief import (
+    ASKS,
+    DECISIONS,
+    HEADINGS,
+    IDENTIFIERS,
+    NONE,
+    Section,
+    body,
+    heading_in,
+    is_none,
+    sections,
+)
 from clew.compact.serialize import clip
 
 ASK_CHARS = 800
@@ -88,8 +99,9 @@ def quoted(ask: str) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """Words as lines that open no section: headings a model wrote all the same become bullets."""
-    lines = [re.sub(r"^\s*#+\s*", "- ", line).rstrip() for line in _REASONING.sub("", text).strip().split("\n")]
+    """Words as lines that open no section: a brief's headings go, others become bullets."""
+    said = [line for line in _REASONING.sub("", text).strip().split("\n") if not heading_in(line) and not is_none(line)]
+    lines = [re.sub(r"^\s*#+\s*", "- ", line).rstrip() for line in said]
     return "\n".join(dict.fromkeys(line for line in lines if line.strip() and not line.startswith("```")))
 
 

@@ -35,7 +35,9 @@ class Review:
         """Remember a request that brought no draft."""
         self.attempts.append(Attempt(self.job.writer or self.job.given_by, failure=failure.code))
 
-    def examine(self, draft: str, *, turn: str = "", writer: str | None = None) -> Accepted | None:
+    def examine(
+        self, draft: str, *, turn: str = "", writer: str | None = None, cut_off: bool = False
+    ) -> Accepted | None:
         """The brief made of a draft, if it passes once rules have put back what may not be missing."""
         by = writer or self.job.writer or self.job.given_by
         prose, cut = self._prose(draft, turn)
@@ -43,7 +45,7 @@ class Review:
             self.findings = (Finding("empty"),)
             self.attempts.append(Attempt(by, self.findings))
             return None
-        return self._settle(Mended(prose, dropped=cut), by)
+        return self._settle(Mended(prose, dropped=cut), by, cut_off=cut_off)
 
     def salvage(self, draft: str, *, turn: str = "") -> Accepted | None:
         """The last draft with all that is wrong taken out, if what is left passes."""
@@ -83,13 +85,13 @@ class Review:
         short = repair.shorten(prose, int(self._limit() * PROSE_SHARE), self.job.count)
         return short.text, short.dropped
 
-    def _settle(self, mended: Mended, by: str, *, again: bool = False) -> Accepted | None:
+    def _settle(self, mended: Mended, by: str, *, again: bool = False, cut_off: bool = False) -> Accepted | None:
         """Put back, put together, audit; `again` replaces the findings of the attempt by what is left of them."""
         under = self._under(mended.text)
         restored = repair.restore(mended.text, under.text, self.evidence)
         composed = compose(restored.text, under, self.evidence.source)
         size = self.job.count(composed.text)
-        findings = audit(Draft(composed.text, composed.prose), self.evidence) if self.job.guard else ()
+        findings = audit(Draft(composed.text, composed.prose, cut_off), self.evidence) if self.job.guard else ()
         if size >= self.job.replaced:
             findings = (*findings, Finding("not_smaller", f"{size} tokens for {self.job.replaced}"))
         if not again:

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field
 from clew.compact.settings import CompactionSettings
 from clew.memory.settings import MemoryFlushSettings
 from clew.models.settings import ModelsSettings
+from clew.prompt.settings import PromptSettings, SkillsSettings
 from clew.prune.settings import PruningSettings
 from clew.settings import NOT_YET, Names, Settings
 
@@ -40,7 +41,7 @@ class ModelEntry(Settings):
     """Provider parameters for its requests."""
 
 
-class AgentDefaults(Settings):
+class AgentDefaults(PromptSettings):
     """What holds for every agent."""
 
     model: Annotated[ModelChoice, BeforeValidator(_choice, json_schema_input_type=ModelChoice | str)] = ModelChoice()
@@ -96,6 +97,8 @@ class Config(Settings):
     """Agents: their model, compaction, pruning."""
     models: ModelsSettings = ModelsSettings()
     """Where models are served."""
+    skills: SkillsSettings = SkillsSettings()
+    """Skills the agent is told of."""
     plugins: Plugins = Plugins()
     """Plug-ins: slots and entries."""
     schema_url: str | None = Field(default=None, alias="$schema")

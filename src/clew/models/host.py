@@ -74,7 +74,7 @@ class LocalHost:
         """`log` is where the runtime's words go; None is beside the weights. `seconds` is how long it may load."""
         self.weights, self.settings = weights, settings or HostSettings()
         self.window = window(weights, self.settings)
-        self._log, self._seconds = log or weights.path.with_name(LOG), seconds
+        self.log, self._seconds = log or weights.path.with_name(LOG), seconds
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._address: Address | None = None
@@ -125,8 +125,8 @@ class LocalHost:
         return Address(f"{url}/v1", key, self.window)
 
     def _spawn(self) -> "subprocess.Popen[bytes]":
-        fresh = not self._log.exists() or self._log.stat().st_size > LONGEST_LOG
-        with self._log.open("wb" if fresh else "ab") as log:
+        fresh = not self.log.exists() or self.log.stat().st_size > LONGEST_LOG
+        with self.log.open("wb" if fresh else "ab") as log:
             return subprocess.Popen(
                 # -P: no module of the folder the user happens to be in is taken for one of Python's own.
                 [sys.executable, "-P", "-m", "clew.models.host_child"],
@@ -144,12 +144,12 @@ class LocalHost:
         except queue.Empty:
             raise Unreachable(
                 f"local/{self.weights.name} was not ready within {self._seconds:g} s and was ended. The history is as "
-                f"it was. Its log is {self._log}."
+                f"it was. Its log is {self.log}."
             ) from None
         if not url:
             raise Unreachable(
                 f"local/{self.weights.name} ended before it was ready (code {process.wait(END_S)}). The history is as "
-                f"it was. Its log is {self._log}; damaged weights are replaced by `clew models pull`."
+                f"it was. Its log is {self.log}; damaged weights are replaced by `clew models pull`."
             )
         return url
 

@@ -16,6 +16,9 @@ RUNTIME = "xllamacpp"
 CACHE_MIB = 512
 """Memory for prompts whose beginnings may come again."""
 
+WARNINGS = 2
+"""What the runtime says: errors and warnings, not ten lines for every request."""
+
 
 def serve(order: dict[str, Any]) -> Any:
     """A running server on loopback, one request at a time: two would give another text, and little speed."""
@@ -31,6 +34,7 @@ def serve(order: dict[str, Any]) -> Any:
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = order["threads"]
     params.use_jinja = True
     params.cache_ram_mib = CACHE_MIB
+    params.verbosity = WARNINGS
     # It serves and does nothing else: no page, no network, no view into the prompts of others.
     params.ui = params.endpoint_slots = params.load_mtp = False
     params.offline = params.no_mmproj = True

@@ -86,7 +86,8 @@ class ScriptedModel:
 def size_of(request: Request) -> int:
     """The estimated tokens of a whole request: system prompt, tools and messages."""
     tools = json.dumps([msgspec.to_builtins(tool) for tool in request.tools]) if request.tools else ""
-    return estimate.text(request.system) + estimate.text(tools) + sum(map(estimate.message, request.messages))
+    prompt = estimate.text(request.system) + estimate.text(request.dynamic)
+    return prompt + estimate.text(tools) + sum(map(estimate.message, request.messages))
 
 
 def _overflow(name: str, size: int, window: int) -> WindowOverflow:

@@ -13,7 +13,7 @@ import msgspec
 from clew.prompt import sections
 from clew.prompt.files import WorkspaceFile, fit
 from clew.prompt.sections import PromptPart
-from clew.prompt.settings import FILE_CHARS, SKILLS_CHARS, TOTAL_CHARS
+from clew.prompt.settings import FILE_CHARS, SKILLS_CHARS, TOTAL_CHARS, PromptSettings, SkillLimits
 from clew.prompt.skills import Skill, lines
 
 REMEMBERED = 8
@@ -35,6 +35,27 @@ class Standing(msgspec.Struct, frozen=True):
     file_chars: int = FILE_CHARS
     total_chars: int = TOTAL_CHARS
     skills_chars: int = SKILLS_CHARS
+
+
+def standing(
+    settings: PromptSettings,
+    limits: SkillLimits,
+    *,
+    instructions: str = "",
+    tools: Iterable[str] = (),
+    skills: Iterable[Skill] = (),
+    files: Iterable[WorkspaceFile] = (),
+) -> Standing:
+    """What the stable part is made of under these settings."""
+    return Standing(
+        instructions=instructions,
+        tools=tuple(sorted(tools)),
+        skills=tuple(skills),
+        files=() if settings.context_injection == "never" else tuple(files),
+        file_chars=settings.bootstrap_max_chars,
+        total_chars=settings.bootstrap_total_max_chars,
+        skills_chars=limits.max_skills_prompt_chars,
+    )
 
 
 class Changing(msgspec.Struct, frozen=True):

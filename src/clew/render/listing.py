@@ -75,8 +75,8 @@ def _fill(report: Report) -> Iterator[Text]:
     if window is None:
         yield Text("The window is unknown: no model is set. Name a size with --window N.", style="dim")
         return
-    free = f", {number(report.free)} free" if report.free is not None else ""
-    yield Text(f"Window {number(window)} tokens (from {report.window_source}){free}", style="dim")
+    free = f"{number(report.free)} tokens are free. " if report.free is not None else ""
+    yield Text(f"{free}The window's size comes from: {report.window_source}.", style="dim")
     if report.doubtful:
         yield Text(
             "Doubtful: this is more than the window holds, so one of the two numbers is wrong. "

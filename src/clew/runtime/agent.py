@@ -8,6 +8,7 @@ import msgspec
 from clew.compact.settings import CompactionSettings
 from clew.memory.settings import MemoryFlushSettings
 from clew.models.port import Model, Tool
+from clew.prompt.assemble import SystemPrompt
 from clew.transcript import Call, Text, ToolResult
 
 
@@ -28,27 +29,13 @@ Ask = Callable[[Call, str], Awaitable[bool]]
 """Asks a person whether a call may run, with the reason for asking."""
 
 
-class Prompted(Protocol):
-    """A system prompt in its two parts."""
-
-    @property
-    def stable(self) -> str:
-        """What stands before the cache boundary."""
-        ...
-
-    @property
-    def dynamic(self) -> str:
-        """What stands behind it."""
-        ...
-
-
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """A model with tools, a prompt and settings. It holds no session and can run many."""
 
     chain: tuple[Model, ...]
     """The session's model, then those that stand in when a provider fails."""
     toolbox: Tools
-    prompt: Callable[[], Prompted]
+    prompt: Callable[[], SystemPrompt]
     """The system prompt as it is now."""
     compaction: CompactionSettings = CompactionSettings()
     flush: MemoryFlushSettings = MemoryFlushSettings()
@@ -79,10 +66,3 @@ class NoTools:
     async def run(self, call: Call, *, ask: Ask | None = None) -> ToolResult:
         """Says that there is no such tool."""
         return ToolResult(call.id, call.name, (Text(f"There is no tool {call.name}; there are none."),), error=True)
-
-
-class PlainPrompt(msgspec.Struct, frozen=True):
-    """A prompt written out, for programs that bring their own."""
-
-    stable: str = ""
-    dynamic: str = ""

@@ -11,7 +11,10 @@ from clew.tokens import estimate
 from clew.transcript import Compaction, Entry, Ledger, Reset, Undo
 
 UNFINISHED = "importing"
-"""The fact in a session's row that says its import has not ended: a crash leaves it, and the next import clears up."""
+"""The fact in a session's row that names who is importing it: a crash leaves it, and the next import clears up."""
+
+TIP = "tip"
+"""The fact that names the entry its source went on from."""
 
 
 def with_sizes(drafts: Sequence[Draft]) -> list[Draft]:
@@ -21,17 +24,23 @@ def with_sizes(drafts: Sequence[Draft]) -> list[Draft]:
 
 def with_ledgers(drafts: Sequence[Draft]) -> list[Draft]:
     """Drafts whose compactions carry the ledger of all they stand for, so that the next one loses nothing of it."""
-    ledger, since, filled = Ledger(), 0, []  # type: Ledger, int, list[Draft]
+    since, filled, boundaries = 0, [], []  # type: int, list[Draft], list[Draft]
     for index, draft in enumerate(drafts):
         if draft.leaf and isinstance(body := draft.body, Compaction):
-            ledger = body.ledger
-            if ledger == Ledger():
-                before = [entry_of(one) for one in drafts[since:index] if one.leaf]
-                ledger = gather(before, filled_ledger(filled))
-                draft = msgspec.structs.replace(draft, body=msgspec.structs.replace(body, ledger=ledger))
-            since = index + 1
+            before = [entry_of(one) for one in drafts[since:index] if one.leaf]
+            body = _linked(body, boundaries[-1] if boundaries else None)
+            if body.ledger == Ledger():
+                body = msgspec.structs.replace(body, ledger=gather(before, filled_ledger(filled)))
+            draft, since = msgspec.structs.replace(draft, body=body), index + 1
+        if draft.leaf and isinstance(draft.body, Compaction | Reset | Undo):
+            boundaries = _after(boundaries, draft)
         filled.append(draft)
     return filled
+
+
+def _linked(body: Compaction, before: Draft | None) -> Compaction:
+    """A compaction that names the boundary it took up, so that it can be taken back to it."""
+    return msgspec.structs.replace(body, previous=before.id) if before and body.previous is None else body
 
 
 def filled_ledger(drafts: Sequence[Draft]) -> Ledger | None:
@@ -39,18 +48,43 @@ def filled_ledger(drafts: Sequence[Draft]) -> Ledger | None:
     return next((d.body.ledger for d in reversed(drafts) if d.leaf and isinstance(d.body, Compaction)), None)
 
 
-def settle(store: Store, key: str, drafts: Sequence[Draft], *, at: int, meta: dict[str, Any]) -> None:
+def settle(store: Store, key: str, drafts: Sequence[Draft], *, at: int, meta: dict[str, Any], by: str) -> None:
     """Store a history under a new key, compactions, resets and undos moving the window as they did in the source.
 
-    A failure takes the half-made session away again; a crash leaves it marked as unfinished.
+    A failure takes the half-made session away again; a crash leaves it marked with who made it (`by`).
     """
-    store.create(key, at=at, meta={**meta, UNFINISHED: True})
+    store.create(key, at=at, meta={**meta, UNFINISHED: by})
     try:
         _fill(store, key, drafts)
-        store.describe(key, {UNFINISHED: None})
+        store.describe(key, {UNFINISHED: None, TIP: tip(drafts)})
     except BaseException:
         store.delete(key)
         raise
+
+
+def tip(drafts: Sequence[Draft]) -> str | None:
+    """The entry the source goes on from."""
+    return next((draft.id for draft in reversed(drafts) if draft.leaf), None)
+
+
+def extend(store: Store, key: str, drafts: Sequence[Draft], meta: dict[str, Any]) -> int:
+    """Add to a session what its source has gained since it was brought in; how many entries that is.
+
+    What followed the source's last entry then follows the session's leaf now, behind its compactions and pins. Returns
+    -1, and stores nothing, where the source no longer holds that entry: it was rewritten.
+    """
+    last = store.session(key).meta.get(TIP)
+    if last is None or all(draft.id != last for draft in drafts):
+        return -1
+    known = {record.entry.id for record in store.entries(key)}
+    fresh = [
+        msgspec.structs.replace(draft, parent=msgspec.UNSET) if draft.parent == last and draft.leaf else draft
+        for draft in drafts
+        if draft.id not in known
+    ]
+    _fill(store, key, fresh)
+    store.describe(key, {**meta, TIP: tip(drafts)})
+    return len(fresh)
 
 
 def _fill(store: Store, key: str, drafts: Sequence[Draft]) -> None:

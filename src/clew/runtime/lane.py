@@ -23,7 +23,7 @@ class Lane:
 
     def __init__(self, store: Store, key: str, *, now: Now, new_id: NewId) -> None:
         self._store, self._key, self._now = store, key, now
-        self._owner = f"{socket.gethostname()}:{os.getpid()}:{new_id()}"
+        self._owner = owner(new_id())
         self._lock = asyncio.Lock()
         self._steering: list[User] = []
         self.running = False
@@ -54,7 +54,7 @@ class Lane:
     async def _claim(self, wait_s: float, on_wait: Callable[[str], None] | None) -> None:
         waited = 0.0
         while (holder := self._try()) is not None:
-            if _is_dead(holder):
+            if is_dead(holder):
                 self._store.release(self._key, holder)
                 continue
             if waited == 0.0 and on_wait:
@@ -77,9 +77,14 @@ class Lane:
             self._try()
 
 
-def _is_dead(owner: str) -> bool:
-    """Whether a claim's owner was a process of this machine that is no more."""
-    host, pid, _ = owner.rsplit(":", 2)
+def owner(name: str) -> str:
+    """What this process signs a claim with."""
+    return f"{socket.gethostname()}:{os.getpid()}:{name}"
+
+
+def is_dead(signed: str) -> bool:
+    """Whether a claim was signed by a process of this machine that is no more."""
+    host, pid, _ = signed.rsplit(":", 2)
     if host != socket.gethostname() or not pid.isdigit():
         return False
     try:

@@ -8,7 +8,8 @@ import msgspec
 from clew.clock import NewId, Now
 from clew.compact.brief import is_none
 from clew.errors import CallerError, UnknownEntry
-from clew.prompt.fixed import Count
+from clew.prompt.assemble import SystemPrompt
+from clew.prompt.fixed import Count, ToolSchema
 from clew.prompt.report import Report, report
 from clew.prune.mark import project
 from clew.runtime.compaction import sizes_in, view_tokens
@@ -18,6 +19,7 @@ from clew.transcript import (
     Compaction,
     Line,
     Message,
+    ModelChange,
     Pin,
     PruneMark,
     Reset,
@@ -94,6 +96,11 @@ class Session:
         (record,) = self._append([self._draft(mark, 0)])
         return record
 
+    def change_model(self, change: ModelChange) -> Record:
+        """Note that the session goes on with another model: what an older one reported is no measure for it."""
+        (record,) = self._append([self._draft(change, 0)])
+        return record
+
     def reset(self, reason: str = "new") -> Record:
         """Start the view afresh; the transcript keeps everything. Raises Conflict."""
         window = self.window()
@@ -116,10 +123,20 @@ class Session:
             self._seen = msgspec.structs.replace(seen, session=row, records=(*seen.records, *stored))
         return stored
 
-    def context(self, *, window: int | None = None, source: str = "unknown", count: Count | None = None) -> Report:
-        """Who takes how much of the window; `count` counts in place of the estimator."""
+    def context(
+        self,
+        *,
+        window: int | None = None,
+        source: str = "unknown",
+        count: Count | None = None,
+        prompt: SystemPrompt | None = None,
+        tools: Sequence[ToolSchema] = (),
+    ) -> Report:
+        """Who takes how much of the window; `count` counts in place of the estimator, `prompt` and `tools` are what an
+        agent sends beside the conversation."""
         stored = self.window()
-        return report(view(stored.entries), sizes_in(stored), window=window, source=source, count=count)
+        shown, sizes = view(stored.entries), sizes_in(stored)
+        return report(shown, sizes, window=window, source=source, count=count, prompt=prompt, tools=tools)
 
     def compactions(self) -> list[Wound]:
         """All compactions, oldest first."""

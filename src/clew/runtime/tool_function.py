@@ -22,6 +22,7 @@ _SECTION = re.compile(
 )
 _ITEM = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
 _SPHINX = re.compile(r"^:(?:param|parameter|arg|argument)\s+(?:[^:]+\s)?(\w+)\s*:\s*(.*)$")
+NAMELESS = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL)
 GIVEN = 80
 """Characters of a wrong argument that are quoted."""
 
@@ -82,13 +83,12 @@ class ToolFunction:
     def _names(self) -> dict[str, str]:
         """The function's arguments by the names they have in the model, where any name is free of pydantic's own."""
         kinds = {name: one.kind for name, one in self._signature.parameters.items()}
-        if unnamed := [
+        unnamed = [
             name for name, kind in kinds.items() if kind in (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL)
-        ]:
+        ]
+        if unnamed:
             raise BadInput(f"`{self.name}` cannot be a tool: {', '.join(unnamed)} cannot be given by name.")
-        named = (
-            name for name, one in self._signature.parameters.items() if one.kind is not inspect.Parameter.VAR_KEYWORD
-        )
+        named = (name for name, kind in kinds.items() if kind is not Parameter.VAR_KEYWORD)
         return {f"a{nth}": name for nth, name in enumerate(named)}
 
     @cached_property

@@ -58,7 +58,8 @@ def _valid(text: str) -> str:
 
 def _joined(*parts: str) -> str:
     """The parts one below the other; empty ones are left out."""
-    return "\n".join(part.removesuffix("\n") if part is not parts[-1] else part for part in parts if part)
+    *before, last = [part for part in parts if part] or [""]
+    return "\n".join([*(part.removesuffix("\n") for part in before), last])
 
 
 def _fits(text: str, most: int) -> bool:
@@ -143,17 +144,24 @@ def _border(text: str, at: int, step: int) -> int:
     for place in range(at, at + step * LONGEST_CHARACTER, step):
         if place <= 0 or place >= len(text):
             return max(0, min(place, len(text)))
-        if not _within(text[place - 1], text[place]):
+        if not _within(text[place - 1], text[place]) and not _in_flag(text, place):
             return place
     return at
 
 
 def _within(before: str, behind: str) -> bool:
-    """Whether two neighbours belong to one character as people see it: accents, joined emoji, flags, CR LF."""
+    """Whether two neighbours belong to one character as people see it: accents, joined emoji, skins, CR LF."""
     return (
         unicodedata.category(behind) in ("Mn", "Me")
         or JOINER in (before, behind)
         or (before, behind) == ("\r", "\n")
         or "\U0001f3fb" <= behind <= "\U0001f3ff"
-        or ("\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= behind <= "\U0001f1ff")
     )
+
+
+def _in_flag(text: str, place: int) -> bool:
+    """Whether a position lies between the two letters of a flag: behind an odd number of such letters."""
+    start = place
+    while start and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff":
+        start -= 1
+    return (place - start) % 2 == 1 and "\U0001f1e6" <= text[place] <= "\U0001f1ff"

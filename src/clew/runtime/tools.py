@@ -6,20 +6,20 @@ does ends a turn: a failure, a refusal, wrong arguments are results that say wha
 
 import asyncio
 import inspect
-import json
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import cached_property, partial
 from typing import Any, overload
 
 import msgspec
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from clew.errors import BadInput, ClewError
 from clew.models.port import Tool
 from clew.runtime.tool_function import ToolFunction
 from clew.runtime.tool_size import fit, limit
 from clew.transcript import Call, Foreign, Media, Text, ToolResult
+from clew.transcript.codec import scrub
 from clew.workspace.port import Approval, Gate, Offer, Output
 
 Function = Callable[..., Any]
@@ -177,8 +177,7 @@ def _of_blocks(blocks: tuple[Any, ...], error: bool = False) -> Output:
 
 def _json(value: object, name: str) -> str:
     try:
-        plain = to_jsonable_python(value, inf_nan_mode="strings", fallback=_plain)
-        return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+        return to_json(scrub(to_jsonable_python(value, fallback=_plain)), inf_nan_mode="strings").decode()
     except (PydanticSerializationError, ValueError, TypeError):
         raise BadInput(
             f"`{name}` ran and returned a {type(value).__name__}, which is neither text nor JSON; what it returned was "

@@ -23,6 +23,7 @@ from clew.store.place import (
     place,
     same_generation,
     session_exists,
+    shown,
     sliced,
     unknown_session,
     window_start,
@@ -101,7 +102,7 @@ class InMemoryStore:
             [one] = place(session.row, [draft], known)
             first = window_start(one, known, boundary, start)
             _insert(session, [one])
-            window = session.records[first - 1 :]
+            window = shown(session.records[first - 1 :], boundary)
             sums = sum(record.tokens for record in window), sum(record.size for record in window)
             session.row = moved(session.row, one, known, boundary=boundary, start=first, sums=sums)
             self._happened(key, draft.at, event, facts)

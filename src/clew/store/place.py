@@ -3,14 +3,14 @@
 Pure. It reads no store: what is already there (`Known`) and the sums of a window are handed in.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from clew.errors import AmbiguousName, BadInput, Conflict, DamagedStore, SessionExists, UnknownEntry, UnknownSession
 from clew.store.port import Draft, Record, SessionRow, Slice
-from clew.transcript import Compaction, Entry, Undo, clean, decode, encode, kind_of, path
+from clew.transcript import Compaction, Entry, Reset, Undo, clean, decode, encode, kind_of, path
 from clew.transcript.codec import scrub
 
 PAGE = 256
@@ -98,6 +98,11 @@ def moved(
         window_tokens=tokens,
         window_bytes=size,
     )
+
+
+def shown(records: Iterable[Record], boundary: str | None) -> list[Record]:
+    """The records somebody is shown: a boundary that is not the standing one was taken up by it, or taken back."""
+    return [r for r in records if r.entry.id == boundary or not isinstance(r.entry.body, Compaction | Reset)]
 
 
 def named_by_move(draft: Draft, boundary: str | None, start: str | None) -> set[str]:

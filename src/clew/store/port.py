@@ -68,9 +68,9 @@ class SessionRow(msgspec.Struct, frozen=True):
     compactions: int
     """Compactions that stand: those taken back do not count."""
     window_tokens: int
-    """The sum of `tokens` from `start` on."""
+    """The sum of `tokens` from `start` on, compactions and resets other than the boundary left out."""
     window_bytes: int
-    """The sum of `size` from `start` on."""
+    """The sum of `size` over the same entries."""
     meta: dict[str, Any] = {}
     """Small facts: title, model, working directory, where it was imported from."""
 

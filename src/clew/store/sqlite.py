@@ -99,7 +99,7 @@ class SqliteStore:
             [one] = place(row, [draft], known)
             first = window_start(one, known, boundary, start)
             _insert(db, ident, [one])
-            sums = db.execute(SQL["sums"], {"session": ident, "start": first}).fetchone()
+            sums = db.execute(SQL["sums"], {"session": ident, "start": first, "boundary": boundary}).fetchone()
             _update(db, ident, moved(row, one, known, boundary=boundary, start=first, sums=sums))
             _happened(db, ident, draft.at, event, data)
         return one.record

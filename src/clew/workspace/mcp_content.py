@@ -1,4 +1,4 @@
-"""What a server says in the Model Context Protocol, in Clew's words: names a provider takes, content as text and blocks."""
+"""What a server says in the Model Context Protocol, in Clew's words: names a provider takes, text, blocks."""
 
 import hashlib
 import json

@@ -1,5 +1,6 @@
 """Lasting notes: one file a day in the workspace, added to and never overwritten."""
 
+import fcntl
 import os
 import re
 
@@ -56,6 +57,7 @@ def append_note(workspace: Workspace, day: str, text: str) -> Noted | NotNoted:
 def _append(path: str, text: str) -> int:
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
     try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
         size = os.fstat(handle).st_size
         apart = size and os.pread(handle, 1, size - 1) != b"\n"
         data = (("\n" if apart else "") + text).encode()
@@ -66,4 +68,4 @@ def _append(path: str, text: str) -> int:
         os.fsync(handle)
         return written
     finally:
-        os.close(handle)
+        os.close(handle)  # which gives the lock back

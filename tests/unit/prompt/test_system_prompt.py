@@ -1,11 +1,13 @@
 """The prompt in two parts: the same bytes above the boundary whatever changes below it."""
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.prompt.assemble import Changing, Standing, assemble
+from clew.prompt.assemble import Changing, Standing, assemble, standing
 from clew.prompt.files import WorkspaceFile
+from clew.prompt.settings import PromptSettings, SkillLimits
 from clew.prompt.skills import Skill
 
 STANDING = Standing(
@@ -87,6 +89,24 @@ def test_skills_are_listed_only_where_a_tool_can_read_them():
     without = msgspec.structs.replace(STANDING, tools=("search",))
     assert "## Skills" in assemble(STANDING, Changing()).stable
     assert "## Skills" not in assemble(without, Changing()).stable
+
+
+def test_the_settings_bound_files_and_skills():
+    settings = PromptSettings.model_validate({"bootstrapMaxChars": 200, "bootstrapTotalMaxChars": 300})
+    limits = SkillLimits.model_validate({"maxSkillsPromptChars": 0})
+    made = standing(
+        settings, limits, tools=("read",), skills=STANDING.skills, files=(WorkspaceFile("A.md", "x" * 500),)
+    )
+    stable = assemble(made, Changing()).stable
+    assert "A.md (200 of 500 characters shown)" in stable
+    assert "## Skills" not in stable
+
+
+@pytest.mark.parametrize(("injection", "shown"), [("always", True), ("continuation-skip", True), ("never", False)])
+def test_files_stand_in_every_prompt_or_in_none(injection, shown):
+    settings = PromptSettings.model_validate({"contextInjection": injection})
+    made = standing(settings, SkillLimits(), files=STANDING.files)
+    assert ("Be kind." in assemble(made, Changing()).stable) is shown
 
 
 def test_skills_left_out_are_counted():

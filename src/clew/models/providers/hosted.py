@@ -46,16 +46,20 @@ class HostedModel:
 
     async def close(self) -> None:
         """End the server; the next request starts another."""
-        served, self._served = self._served, None
-        if served is not None:
-            await served[1].close()
+        await self._let_go()
         await asyncio.to_thread(self._host.stop)
 
     async def _running(self) -> OpenAIModel:
         address = await asyncio.to_thread(self._host.start)
         if self._served is None or self._served[0] != address:
+            await self._let_go()
             self._served = address, OpenAIModel(_endpoint(self.name, address))
         return self._served[1]
+
+    async def _let_go(self) -> None:
+        served, self._served = self._served, None
+        if served is not None:
+            await served[1].close()
 
 
 def _endpoint(name: str, address: Address) -> Endpoint:

@@ -30,6 +30,9 @@ LEAST_WINDOW = 512
 
 OnText = Callable[[str], None] | None
 
+SECRET = 8
+"""Characters from which a key is taken out of an error: a shorter one is a stand-in, and would take words apart."""
+
 
 class Endpoint(msgspec.Struct, frozen=True):
     """Where a model is and what is known of it."""
@@ -169,7 +172,7 @@ class Remote(ABC):
 
     def _redacted(self, text: str) -> str:
         key = self._key()
-        return text.replace(key, "[key]") if key else text
+        return text.replace(key, "[key]") if key and len(key) >= SECRET else text
 
 
 def _place(base_url: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from clew.errors import BadInput
+from clew.prune.mark import project
 from clew.store.archive import (
     anthropic,
     anthropic_export,
@@ -35,7 +36,7 @@ from clew.store.archive.events import from_events
 from clew.store.archive.imported import BadLine, Imported
 from clew.store.archive.source import FORMATS, SQLITE, Content, fetch, parse, refuse
 from clew.store.port import Record
-from clew.transcript import Compaction, Entry, Said, path, view
+from clew.transcript import Compaction, Entry, Said, mend, path, view
 
 __all__ = ["EXPORTS", "FORMATS", "BadLine", "Imported", "detect", "from_events", "read", "write"]
 
@@ -135,9 +136,9 @@ def _write(records: list[Record], format: str, meta: dict[str, Any], leaf: str |
 
 
 def _view(branch: list[Entry]) -> list[Entry]:
-    """What the model is shown of a branch."""
-    seen = view(branch)
-    return [*([seen.boundary] if seen.boundary else []), *seen.entries]
+    """What the model is sent of a branch, message for message: brief, pins, what was kept and what came after."""
+    messages = mend(project(view(branch)).messages())
+    return [Entry(f"view{at}", None, 0, Said(message)) for at, message in enumerate(messages, 1)]
 
 
 def _told(branch: list[Entry]) -> list[Entry]:

@@ -39,7 +39,9 @@ INSERT INTO entries (session, seq, id, kind, tokens, size, version, data)
 VALUES (:session, :seq, :id, :kind, :tokens, :size, :version, :data);
 
 -- name: sums
-SELECT coalesce(sum(tokens), 0), coalesce(sum(size), 0) FROM entries WHERE session = :session AND seq >= :start;
+-- A compaction or reset that is not the boundary was taken up by it, or taken back: nobody is shown it.
+SELECT coalesce(sum(tokens), 0), coalesce(sum(size), 0) FROM entries
+WHERE session = :session AND seq >= :start AND (kind NOT IN ('compaction', 'reset') OR id = :boundary);
 
 -- name: page
 SELECT seq, tokens, size, version, data FROM entries

@@ -1,0 +1,162 @@
+"""An agent at work on one session, as a face holds it: say something, give a command, look, steer, stop.
+
+Built by `Clew.converse`; knows the runtime and no face.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
+
+from clew.clock import NewId, Now
+from clew.models.port import Limits, Model
+from clew.prompt.report import Report
+from clew.runtime.agent import Agent, Ask
+from clew.runtime.compaction import Outcome
+from clew.runtime.events import Answered, Emit, Ended, Event
+from clew.runtime.house import House
+from clew.runtime.lane import Lane
+from clew.runtime.session import Session
+from clew.runtime.turn import Turn
+from clew.tokens.usage import Billing, Size
+from clew.transcript import ModelChange, User, user
+
+
+class Status(msgspec.Struct, frozen=True):
+    """What `/status` and the status line tell of a conversation."""
+
+    key: str
+    model: str
+    stand_ins: tuple[str, ...]
+    limits: Limits
+    size: Size
+    fixed: int
+    """Tokens of the system prompt and the tools."""
+    compactions: int
+    entries: int
+    billing: Billing
+    """What the requests of this process used, by session and not by window."""
+    verbose: bool
+    running: bool
+    workspace: str = ""
+    price: float | None = None
+    """US dollars of these requests; None where a price is not known."""
+
+
+class Conversation:
+    """One session and the agent that runs it. Not for use from two tasks at once, but for `steer`."""
+
+    def __init__(
+        self,
+        session: Session,
+        build: Callable[[str | None], Agent],
+        *,
+        now: Now,
+        new_id: NewId,
+        model: str | None = None,
+        ask: Ask | None = None,
+        workspace: str = "",
+        cost: Callable[[str, Answered], float | None] = lambda name, answered: None,
+    ) -> None:
+        """`build` makes the agent for a model's name (None: the one the settings name); `ask` asks a person."""
+        self.session, self.workspace, self.verbose = session, workspace, False
+        self._build, self._now, self._new_id, self._ask, self._cost = build, now, new_id, ask, cost
+        self.agent = build(model)
+        self._lane = Lane(session.store, session.key, now=now, new_id=new_id)
+        self._listeners: list[Emit] = []
+        self._turn = self._fresh()
+        self._billing = Billing()
+        self._price: float | None = 0.0
+
+    @property
+    def model(self) -> Model:
+        """The model that answers."""
+        return self.agent.chain[0]
+
+    @property
+    def running(self) -> bool:
+        """Whether a turn runs."""
+        return self._lane.running
+
+    def listen(self, listener: Emit) -> None:
+        """Have each event told to one more listener."""
+        self._listeners.append(listener)
+
+    async def say(self, message: str | User) -> Ended:
+        """One turn. Cancelling the task ends it and keeps what was said."""
+        return await self._turn.run(user(message) if isinstance(message, str) else message)
+
+    def steer(self, message: str | User) -> None:
+        """Hand something to the turn that runs: it is sent with the turn's next request."""
+        self._lane.steer(user(message) if isinstance(message, str) else message)
+
+    async def compact(self, focus: str | None = None) -> Outcome:
+        """`/compact`: wind the old part up now, on no account beside a turn."""
+        async with self._lane.hold():
+            return await self._house.compact("manual", await self._house.window(), focus=focus)
+
+    async def flush(self) -> None:
+        """Write lasting notes now."""
+        async with self._lane.hold():
+            await self._house.flush()
+
+    def reset(self, reason: str = "new") -> None:
+        """`/new`, `/reset`: the view starts afresh; the transcript keeps everything."""
+        self.session.reset(reason)
+        self._turn = self._fresh()
+
+    async def use(self, name: str) -> Limits:
+        """Go on with another model. A smaller window compacts before the next request; a larger one does not."""
+        self.agent = self._build(name)
+        self._turn = self._fresh()
+        self.session.change_model(ModelChange(self.model.name))
+        return await self.model.limits()
+
+    async def report(self) -> Report:
+        """Who takes how much of the window, system prompt and tools included."""
+        limits = await self.model.limits()
+        window = self.agent.window or limits.budget
+        source = "given" if self.agent.window else limits.source
+        prompt = self.agent.prompt()
+        return self.session.context(window=window, source=source, prompt=prompt, tools=self.agent.toolbox.tools)
+
+    async def status(self) -> Status:
+        """Where the conversation stands."""
+        row, limits = self.session.row(), await self.model.limits()
+        return Status(
+            key=self.session.key,
+            model=self.model.name,
+            stand_ins=tuple(model.name for model in self.agent.chain[1:]),
+            limits=msgspec.structs.replace(limits, window=self.agent.window, source="given")
+            if self.agent.window
+            else limits,
+            size=self._house.size(),
+            fixed=self._house.fixed,
+            compactions=row.compactions,
+            entries=row.entries,
+            billing=self._billing,
+            verbose=self.verbose,
+            running=self.running,
+            workspace=self.workspace,
+            price=self._price,
+        )
+
+    @property
+    def _house(self) -> House:
+        return self._turn.house
+
+    def _fresh(self) -> Turn:
+        return Turn(self.agent, self.session, self._lane, self._tell, now=self._now, new_id=self._new_id, ask=self._ask)
+
+    def _tell(self, event: Event) -> None:
+        if isinstance(event, Answered):
+            self._billing = self._billing.add(event.usage)
+            spent = self._cost(event.model, event)
+            self._price = None if spent is None or self._price is None else self._price + spent
+        for listener in self._listeners:
+            listener(event)
+
+
+def today(now: int) -> str:
+    """The local date of a time in milliseconds, as YYYY-MM-DD."""
+    return datetime.fromtimestamp(now / 1000).astimezone().date().isoformat()
