@@ -4,7 +4,6 @@ Built by `Clew.converse`; knows the runtime and no face.
 """
 
 from collections.abc import Callable
-from datetime import datetime
 
 import msgspec
 
@@ -117,7 +116,7 @@ class Conversation:
         limits = await self.model.limits()
         window = self.agent.window or limits.budget
         source = "given" if self.agent.window else limits.source
-        prompt = self.agent.prompt()
+        prompt = self._house.prompt
         return self.session.context(window=window, source=source, prompt=prompt, tools=self.agent.toolbox.tools)
 
     async def status(self) -> Status:
@@ -155,8 +154,3 @@ class Conversation:
             self._price = None if spent is None or self._price is None else self._price + spent
         for listener in self._listeners:
             listener(event)
-
-
-def today(now: int) -> str:
-    """The local date of a time in milliseconds, as YYYY-MM-DD."""
-    return datetime.fromtimestamp(now / 1000).astimezone().date().isoformat()

@@ -1,8 +1,10 @@
 """The composition root: settings, a store, models and sessions put together. The one module that knows every class."""
 
 import hashlib
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,21 +12,29 @@ import msgspec
 import pluggy
 
 from clew import plugins
+from clew.agency import Conversation
 from clew.clock import NewId, Now, new_id, now_ms
 from clew.compact.brief import Style, focus_of, instructions
 from clew.compact.cut import Cut
 from clew.compact.serialize import pieces
 from clew.config import Config, data_dir, load
-from clew.errors import BadInput, BadSettings, SessionExists, UnknownEntry
+from clew.errors import BadInput, BadSettings, SessionExists, UnknownEntry, UnknownSession
 from clew.logs import log
+from clew.models import catalog, weights
+from clew.models.default import Found, Missing, default_model
 from clew.models.drive import Progress
 from clew.models.port import Limits, Model
 from clew.models.providers import build
+from clew.models.settings import ProviderSettings
 from clew.prompt.report import Report
+from clew.runtime.agent import Agent, Ask
 from clew.runtime.arrival import UNFINISHED, extend, settle, with_ledgers, with_sizes
 from clew.runtime.compaction import Order, Outcome, compact, cut_for, latch, logged, reason, sizes_in
+from clew.runtime.events import Answered
 from clew.runtime.lane import is_dead, owner
 from clew.runtime.session import Session, Wound
+from clew.runtime.tools import Function
+from clew.staff import Staff
 from clew.store import archive
 from clew.store.archive import Imported
 from clew.store.port import SessionRow, Store
@@ -33,6 +43,9 @@ from clew.tokens import estimate
 from clew.tokens.exact import counter
 from clew.tokens.usage import measure
 from clew.transcript import Compaction, Said, view
+from clew.workspace.mcp import lent
+from clew.workspace.place import Workspace
+from clew.workspace.port import Offer
 
 STORE_FILE = "clew.sqlite"
 
@@ -63,6 +76,7 @@ class Clew:
         *,
         models: Mapping[str, Model] | None = None,
         manager: pluggy.PluginManager | None = None,
+        env: Mapping[str, str] | None = None,
         now: Now = now_ms,
         fresh_id: NewId = new_id,
     ) -> None:
@@ -70,12 +84,15 @@ class Clew:
         self.store, self.config = store, config or Config()
         self._models: dict[str, Model] = dict(models or {})
         self._manager = manager or plugins.load()
+        self.env = os.environ if env is None else env
+        self.weights = data_dir(self.env) / weights.FOLDER
+        """Where model weights are kept."""
         self._now, self._new_id = now, fresh_id
 
     @classmethod
     def open(cls, path: Path | str | None = None, *, config: Path | None = None, env: Mapping[str, str]) -> Self:
         """Clew over the embedded store at `path` (default: the user's data directory), with the settings in force."""
-        return cls(SqliteStore(path or data_dir(env) / STORE_FILE), load(config, env))
+        return cls(SqliteStore(path or data_dir(env) / STORE_FILE), load(config, env), env=env)
 
     def __enter__(self) -> Self:
         return self
@@ -177,7 +194,7 @@ class Clew:
         alias. Raises BadSettings."""
         wanted = self._full_name(name)
         if wanted not in self._models:
-            self._models[wanted] = build(wanted, self.config.models)
+            self._models[wanted] = build(wanted, self.config.models, self.env, weights=self.weights)
         return self._models[wanted]
 
     def _full_name(self, name: str) -> str:
@@ -210,6 +227,78 @@ class Clew:
         """What the session's model can take; unknown where no model is set."""
         chosen = name or self.config.agents.defaults.model.primary
         return await self.model(chosen).limits() if chosen else Limits()
+
+    # Conversations ----------------------------------------------------------------------------------------------------
+
+    async def default_model(self) -> Found | Missing:
+        """The model to talk to where none is named: the settings', a local server's, or weights on this machine."""
+        primary = self.config.agents.defaults.model.primary
+        return await default_model(primary, self.config.models, self.env, self.weights)
+
+    @asynccontextmanager
+    async def converse(
+        self,
+        key: str = "agent:main:main",
+        *,
+        model: str | None = None,
+        workspace: Path | None = None,
+        window: int | None = None,
+        ask: Ask | None = None,
+        tools: Iterable[Function | Offer] = (),
+        channel: str = "terminal",
+        instructions: str = "",
+    ) -> AsyncIterator[Conversation]:
+        """An agent at work on a session, which is made if it is not there.
+
+        `workspace` is the folder its tools work in (default: the current one); `ask` asks a person before a tool runs
+        that wants it; `tools` are functions with type hints, or offers. Raises BadSettings where there is no model.
+        """
+        name = await self._model_for(key, model)
+        place = Workspace((workspace or Path.cwd()).resolve(), tuple(map(Path, self.config.tools.files.roots)),
+                          self.config.tools.files.read_only)  # fmt: skip
+        async with lent(self.config.mcp, place, self.env) as servers:
+            for warning in servers.warnings:
+                log.warning(warning)
+            staff = Staff(
+                self.config, place, self.model, env=self.env, now=self._now, new_id=self._new_id,
+                tools=[*servers.offers, *tools], channel=channel, instructions=instructions,
+            )  # fmt: skip
+            session = self._opened(key)
+            stand_ins = self.config.agents.defaults.model.fallbacks
+
+            def build(chosen: str | None) -> Agent:
+                wanted = self._full_name(chosen) if chosen else name
+                others = [one for one in stand_ins if one != wanted]
+                return staff.agent(wanted, stand_ins=others, window=window)
+
+            yield Conversation(
+                session, build, now=self._now, new_id=self._new_id, ask=ask, workspace=str(place.root), cost=self._cost
+            )
+
+    def _opened(self, key: str) -> Session:
+        try:
+            return self.session(key)
+        except UnknownSession:
+            return self.create(key)
+
+    async def _model_for(self, key: str, name: str | None) -> str:
+        """The full name of the model to talk to; one that was found on this machine is made ready."""
+        if name:
+            return self._full_name(name)
+        found = await self.default_model()
+        if isinstance(found, Missing):
+            raise BadSettings(found.message)
+        if found.base_url and found.name not in self._models:
+            provider = found.name.partition("/")[0]
+            written = {**self.config.models.providers, provider: ProviderSettings(base_url=found.base_url)}
+            self._models[found.name] = build(found.name, self.config.models.model_copy(update={"providers": written}))
+        return self._full_name(found.name)
+
+    def _cost(self, name: str, answered: Answered) -> float | None:
+        """US dollars of one answer; None where the price or the usage is not known."""
+        provider, _, model = name.partition("/")
+        price = catalog.price(provider, model, self.config.models)
+        return price.cost(answered.usage) if price and answered.usage else None
 
     # Compaction -------------------------------------------------------------------------------------------------------
 

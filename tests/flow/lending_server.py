@@ -5,6 +5,7 @@ import sys
 import time
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ImageContent, TextContent
 
 server = MCPServer("lending")
@@ -25,7 +26,7 @@ def where() -> str:
 @server.tool()
 def fail() -> str:
     """Fail."""
-    raise ValueError("broken inside")
+    raise ToolError("broken inside")
 
 
 @server.tool()

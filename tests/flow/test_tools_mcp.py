@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,15 +43,13 @@ def calls(*wanted: tuple[str, dict[str, object]]) -> Callable[[Lent, Toolbox], A
     return act
 
 
-def children() -> set[str]:
-    """The command lines of this server that run now."""
-    found = set()
+def left_in(root: Path) -> list[str]:
+    """The processes that run in a folder."""
+    found = []
     for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (folder / "cmdline").read_bytes().decode()
-        except OSError:
-            continue
-        found |= {line} if SERVER in line else set()
+        with suppress(OSError):
+            if (folder / "cwd").readlink() == root.resolve():
+                found.append((folder / "cmdline").read_text())
     return found
 
 
@@ -67,7 +66,7 @@ def test_the_tools_of_two_servers_are_listed_and_called(tmp_path: Path) -> None:
         assert found.warnings == ()
 
     using(tmp_path, {"b": server(), "a": server()}, act)
-    assert children() == set()
+    assert left_in(tmp_path) == []
 
 
 def test_a_server_is_given_what_the_settings_say_and_no_more(tmp_path: Path) -> None:
@@ -105,7 +104,7 @@ def test_a_server_that_fails_is_a_warning_and_the_others_work(
         assert text_of(await box.run(Call("c1", "good__shout", {"words": "x"}))) == "X "
 
     using(tmp_path, {"bad": bad, "good": server()}, act)
-    assert children() == set()
+    assert left_in(tmp_path) == []
 
 
 def test_a_server_that_dies_is_started_again_with_the_next_call(tmp_path: Path) -> None:
@@ -130,7 +129,7 @@ def test_cancelling_ends_the_call_and_then_the_server(tmp_path: Path) -> None:
 
     start = time.monotonic()
     using(tmp_path, {"a": server()}, act)
-    assert children() == set()
+    assert left_in(tmp_path) == []
     assert time.monotonic() - start < 8
 
 
@@ -188,8 +187,10 @@ def test_a_server_that_is_set_wrongly_is_a_mistake(settings: dict[str, object]) 
 
 def test_no_server_loads_nothing() -> None:
     code = (
-        "import asyncio, sys, pathlib; from clew.workspace.mcp import lent; from clew.workspace.settings import McpSettings;"
+        "import asyncio, sys, pathlib\n"
+        "from clew.workspace.mcp import lent\n"
         "from clew.workspace.place import Workspace\n"
+        "from clew.workspace.settings import McpSettings\n"
         "async def play():\n"
         "    async with lent(McpSettings(), Workspace(pathlib.Path('.')), {}) as found: print(found)\n"
         "asyncio.run(play()); print('mcp' in sys.modules, 'httpx2' in sys.modules)"

@@ -27,6 +27,11 @@ MORE = re.compile(
 )
 
 
+MORE = re.compile(
+    r'\n\[lines [\d,]+ to [\d,]+ are shown; for more, read "a.txt" with offset (\d+)(?: and column (\d+))?\]$'
+)
+
+
 def shown(output: Output, most: int, saved: list[str] | None = None) -> str:
     def save(text: str) -> str:
         assert saved is not None
@@ -62,25 +67,16 @@ def test_a_cut_result_fits_and_says_where_the_rest_is(words: str, times: int, mo
 @given(WORDS, st.integers(150, 400))
 def test_reading_on_from_where_it_was_cut_gives_every_character_once(words: str, most: int) -> None:
     text = (words + "x") * 40
-    found, line, column, steps = "", 1, 1, 0
-    while steps < 500:
-        steps += 1
-        rest = text.split("\n", line - 1)[line - 1][column - 1 :]
-        got = shown(Output(rest, path="a.txt", line=line, column=column, keep="head"), most)
-        notice = re.search(
-            r'\n?\[lines [\d,]+ to [\d,]+ are shown; for more, read "a.txt" with offset (\d+)(?: and column (\d+))?\]$',
-            got,
-        )
+    line, column, at, last = 1, 1, 0, -1
+    while at > last:
+        got = shown(Output(text[at:], path="a.txt", line=line, column=column, keep="head"), most)
+        notice = MORE.search(got)
         if notice is None:
-            found += got
             break
-        before = len(found)
-        line, column = int(notice[1]), int(notice[2] or 1)
-        upto = sum(len(part) + 1 for part in text.split("\n")[: line - 1]) + column - 1
-        assert rest.startswith(got[: notice.start()])
-        found = text[:upto]
-        assert len(found) > before
-    assert found == text
+        line, column, last = int(notice[1]), int(notice[2] or 1), at
+        at = sum(len(part) + 1 for part in text.split("\n")[: line - 1]) + column - 1
+        assert text[last:at].removesuffix("\n") == got[: notice.start()]
+    assert got == text[at:]
 
 
 @pytest.mark.parametrize("character", ["👩‍👩‍👧", "🇩🇪", "e\u0301", "👍🏽", "你", "📁"])

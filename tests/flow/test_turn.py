@@ -33,7 +33,7 @@ class Desk:
         self.ran: list[Call] = []
         self.size = size
 
-    async def run(self, call: Call, *, ask=None) -> ToolResult:
+    async def run(self, call: Call, *, ask=None, window=None) -> ToolResult:
         self.ran.append(call)
         text = f"{call.name} {call.arguments} gave {len(self.ran)} " + "value = 1\n" * self.size
         return ToolResult(call.id, call.name, (Text(text),))
@@ -52,7 +52,7 @@ class Stage:
         self.agent = Agent(
             chain=settings.pop("chain", (self.model,)),
             toolbox=self.desk,
-            prompt=lambda: SystemPrompt("Be brief.", "", ()),
+            prompt=lambda again: SystemPrompt("Be brief.", "", ()),
             **settings,
         )
         self.lane = Lane(self.store, "k", now=self.ids.now, new_id=self.ids)
@@ -182,7 +182,10 @@ def test_a_tool_heavy_turn_stays_in_the_window_too():
 def test_a_prompt_larger_than_the_window_stops_at_once_with_the_sizes():
     stage = Stage([], window=8_192)
     stage.agent = Agent(
-        chain=(stage.model,), toolbox=stage.desk, prompt=lambda: SystemPrompt("rule " * 9_000, "", ()), flush=NO_FLUSH
+        chain=(stage.model,),
+        toolbox=stage.desk,
+        prompt=lambda again: SystemPrompt("rule " * 9_000, "", ()),
+        flush=NO_FLUSH,
     )
     stage.turn = stage.fresh()
     ended = stage.say("hi")
@@ -285,7 +288,7 @@ def test_a_message_that_comes_while_a_turn_runs_steers_it():
 
     stage.model = ScriptedModel([first, "switched"])
     stage.agent = Agent(
-        chain=(stage.model,), toolbox=stage.desk, prompt=lambda: SystemPrompt("", "", ()), flush=NO_FLUSH
+        chain=(stage.model,), toolbox=stage.desk, prompt=lambda again: SystemPrompt("", "", ()), flush=NO_FLUSH
     )
     stage.turn = stage.fresh()
     stage.say("read this one")
@@ -320,7 +323,7 @@ def test_two_turns_at_once_run_one_after_the_other(tmp_path: Path):
 
 def test_the_same_call_with_the_same_result_after_a_compaction_is_a_loop():
     class Stuck(Desk):
-        async def run(self, call, *, ask=None):
+        async def run(self, call, *, ask=None, window=None):
             return result(call, "the same page")
 
     stage = Stage([assistant("", call(n, path="a")) for n in range(9)], desk=Stuck())
@@ -328,7 +331,7 @@ def test_the_same_call_with_the_same_result_after_a_compaction_is_a_loop():
     asyncio.run(stage.turn.house.compact("manual", None, required=True))
     stage.model = ScriptedModel([assistant("", call(n, path="a")) for n in range(9)])
     stage.agent = Agent(
-        chain=(stage.model,), toolbox=stage.desk, prompt=lambda: SystemPrompt("", "", ()), flush=NO_FLUSH
+        chain=(stage.model,), toolbox=stage.desk, prompt=lambda again: SystemPrompt("", "", ()), flush=NO_FLUSH
     )
     stage.turn = stage.fresh()
     assert stage.say("go").outcome == "loop"

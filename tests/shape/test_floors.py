@@ -13,7 +13,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("store", "models", "workspace"),
     ("engine",),
     ("runtime",),
-    ("config", "plugins", "agency", "app"),
+    ("config", "plugins", "agency", "staff", "app"),
     ("commands", "render"),
     ("gateway", "client"),
     ("cli", "tui", "web", "integrations", "testing", "demo", "__main__"),
@@ -39,7 +39,9 @@ WORLD = {
 
 LATE = {
     ("clew.models.catalog", "genai_prices"),
+    ("clew.models.discover", "httpx2"),
     ("clew.models.local", "httpx2"),
+    ("clew.models.pull", "httpx2"),
     ("clew.models.providers.anthropic", "anthropic"),
     ("clew.models.providers.openai", "openai"),
     ("clew.tokens.exact", "quicktok"),

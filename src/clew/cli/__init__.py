@@ -1,8 +1,21 @@
 """The command line: arguments in, values to `clew.render`, errors as one sentence, exit codes a script can use."""
 
-from clew.cli.commands import app
+import sys
 
 
 def main() -> None:
     """The `clew` command. Exit 0: done; 1: it failed and nothing was changed; 2: asked wrongly; 130: interrupted."""
-    app()
+    try:
+        # Imported here because it takes a second, in which Ctrl-C has to end in words too.
+        from clew.cli.commands import app  # noqa: PLC0415
+
+        app()
+    except KeyboardInterrupt:
+        _end("Interrupted: nothing more was written, and what was stored before stays.", 130)
+    except OSError as error:
+        _end(f"The output could not be written ({error.strerror}); what was stored stays.", 1)
+
+
+def _end(words: str, code: int) -> None:
+    sys.stderr.write(f"clew: {words}\n")
+    sys.exit(code)

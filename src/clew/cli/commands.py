@@ -1,6 +1,7 @@
 """The commands over sessions and their compactions."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import typer
 
 from clew.app import Arrival, Clew
 from clew.cli import config_commands, demo
-from clew.cli.group import Commands
+from clew.cli.group import Commands, Numbers
 from clew.cli.options import (
     ConfigOption,
     FormatOption,
@@ -25,15 +26,17 @@ from clew.cli.options import (
 )
 from clew.cli.progress import shown
 from clew.clock import now_ms
-from clew.errors import BadInput, UnknownSession
+from clew.errors import BadInput, ClewError, UnknownEntry, UnknownSession
 from clew.render import arrival as arrivals
 from clew.render import as_json, listing
 from clew.render import compaction as compaction_words
-from clew.render.text import number, one_line
+from clew.render.text import number, one_line, visible
 from clew.render.treemap import Map
 from clew.render.treemap_png import png as map_as_png
 from clew.render.treemap_svg import svg as map_as_svg
 from clew.runtime.compaction import Declined
+from clew.runtime.session import Session
+from clew.store.port import Record
 
 app = typer.Typer(
     name="clew",
@@ -50,13 +53,33 @@ app.command(name="demo")(demo.demo)
 QUOTED = 40
 """Lines of an entry that `clew trace KEY LINE` quotes."""
 
-KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="The session's key; `clew sessions` lists them.")]
+
+def _named(key: str) -> str:
+    """A key that was given, and not an empty word."""
+    if not key.strip():
+        raise BadInput("The key is empty; nothing was changed. `clew sessions` lists the keys.")
+    return key
+
+
+def _new_key(key: str | None) -> str | None:
+    """A key that people can read and type."""
+    if key is not None and (not key.strip() or one_line(key, 10_000) != key):
+        raise BadInput(
+            "A key is one line of visible characters, with no blank at its ends; nothing was changed. "
+            "Give another one with --as, or none: then it is made from the file."
+        )
+    return key
+
+
+KeyArgument = Annotated[
+    str, typer.Argument(metavar="KEY", help="The session's key; `clew sessions` lists them.", callback=_named)
+]
 
 
 @app.command(name="import")
 def import_(
     file: Annotated[Path, typer.Argument(help="The file with the conversation.")],
-    key: Annotated[str | None, typer.Option("--as", help="The key to store it under.")] = None,
+    key: Annotated[str | None, typer.Option("--as", help="The key to store it under.", callback=_new_key)] = None,
     format: FormatOption = "auto",
     index: Annotated[int, typer.Option(min=0, help="Which session of a file that holds several, from 0.")] = 0,
     json: JsonOption = False,
@@ -125,7 +148,7 @@ def context(
 
 @app.command()
 def compact(
-    target: Annotated[str, typer.Argument(metavar="KEY|FILE", help="A session's key, or a file to import first.")],
+    target: Annotated[str, typer.Argument(metavar="KEY|FILE", help="A session's key, or a file to import first.", callback=_named)],
     focus: Annotated[str | None, typer.Argument(help="What the brief should cover well; up to 800 characters.")] = None,
     model: ModelOption = None,
     by_rules: Annotated[bool, typer.Option("--by-rules", help="Ask no model: rules write the brief.")] = False,
@@ -161,7 +184,7 @@ def compact(
                 ),
             )
         show_json(as_json.outcome(result, key)) if json else show(
-            compaction_words.outcome(result, key, no_model=no_model)
+            compaction_words.outcome(result, key, no_model=no_model, focus=focus, budget=budget)
         )
         if isinstance(result, Declined):
             raise typer.Exit(1)
@@ -181,13 +204,15 @@ def compactions_(
                 raise typer.BadParameter("`show` wants a compaction's id.", param_hint="show ID")
             case ["show", name]:
                 key, wound = clew.find_compaction(name)
-                show_json(as_json.wound(key, wound)) if json else show(compaction_words.shown(key, wound))
+                source = _source(clew.session(key))
+                show_json(as_json.wound(key, wound)) if json else show(compaction_words.shown(key, wound, source))
             case [key]:
-                wounds = clew.session(key).compactions()
+                session = clew.session(_named(key))
+                wounds = session.compactions()
                 if json:
                     show_json([as_json.wound(key, wound) for wound in wounds])
                 elif wounds:
-                    out.print(listing.compactions(wounds))
+                    out.print(listing.compactions(wounds, now_ms(), _source(session)))
                 else:
                     out.print(f"Session {key} has no compaction yet. `clew compact {key}` makes one.")
             case _:
@@ -225,19 +250,20 @@ def pin(
         session = clew.session(key)
         if off and not entry:
             raise typer.BadParameter("--off wants the entry whose pin comes off.", param_hint="ENTRY")
-        if entry:
-            session.unpin(entry) if off else session.pin(entry)
+        target = _entry(session, entry) if entry else None
+        if target:
+            session.unpin(target.entry.id) if off else session.pin(target.entry.id)
         pinned = session.pinned()
+        records = clew.store.entry_many(key, list(pinned))
         if json:
-            show_json({"ok": True, "key": key, "pinned": [{"id": name, "text": text} for name, text in pinned.items()]})
-            return
-        for name, text in pinned.items():
-            out.print(f"{name}  {one_line(text, 100)}")
-        if not pinned:
-            out.print("Nothing is pinned.")
+            show_json(as_json.pins(key, pinned, records))
+        elif target:
+            show(listing.pinned(target, off=off, left=len(pinned)))
+        else:
+            show(listing.pins(pinned, records))
 
 
-@app.command()
+@app.command(cls=Numbers)
 def trace(
     key: KeyArgument,
     line: Annotated[int | None, typer.Argument(help="A line of the brief, from 1. Without it: all lines.")] = None,
@@ -272,8 +298,7 @@ def export(
                 sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
             return
-        with _new(output).open("wb") as file:
-            file.writelines(chunks)
+        _write(_new(output), chunks)
 
 
 def _key_of(clew: Clew, target: str, format: str, *, quiet: bool) -> str:
@@ -289,6 +314,32 @@ def _key_of(clew: Clew, target: str, format: str, *, quiet: bool) -> str:
     if not quiet:
         show(arrivals.arrival(came))
     return came.key
+
+
+def _source(session: Session) -> str | None:
+    """The program a session came from; None for one of Clew's own, and for its export, which does not say."""
+    source = str(session.row().meta.get("format", ""))
+    return source if source not in ("", "clew") else None
+
+
+def _entry(session: Session, name: str) -> Record:
+    """An entry by its number, its id or the start of it; a number is held against what there is."""
+    if name.startswith("#"):
+        last = session.row().entries
+        if not (name[1:].isdecimal() and 1 <= int(name[1:]) <= last):
+            raise UnknownEntry(f"Session {session.key} has entries 1 to {last}; there is no {name}. Nothing was changed.")
+    return session.find(name)
+
+
+def _write(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write a new file, or none: what could only be written in part is taken away again."""
+    with path.open("xb") as file:
+        try:
+            file.writelines(chunks)
+            file.flush()
+        except (OSError, ClewError, KeyboardInterrupt):
+            path.unlink(missing_ok=True)
+            raise
 
 
 def _new(path: Path) -> Path:

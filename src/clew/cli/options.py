@@ -37,7 +37,16 @@ WindowOption = Annotated[int | None, typer.Option("--window", min=1, help="The m
 
 Answer = TypeVar("Answer")
 
-out = Console(highlight=False, soft_wrap=True)
+
+class Output(Console):
+    """Standard output; a reader that goes away (`| head`) is left to the root of the commands."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise what was caught, where the library would exit with 1."""
+        raise
+
+
+out = Output(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False)
 
 

@@ -1,31 +1,58 @@
-"""What a long compaction shows while it runs: stage, part, attempt, and how much of the answer has come."""
+"""What a long compaction shows while it runs: stage, part, attempt, seconds, and how much of the answer has come."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.text import Text
 
 from clew.models.drive import Progress
-from clew.render.text import number
+from clew.render.text import number, visible
 
 STAGES = {"chunk": "reading the conversation", "merge": "writing the brief", "turn": "reading the turn in progress"}
 """The stages of a compaction in words."""
 
 
+class Line:
+    """The line as it stands now: whoever draws it again sees the seconds go on."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._began = clock, clock()
+        self.step: Progress | None = None
+
+    def __rich__(self) -> Text:
+        """One line, cut where the terminal ends."""
+        seconds = int(self._clock() - self._began)
+        return Text(words(self.step, seconds), no_wrap=True, overflow="ellipsis")
+
+
 @contextmanager
 def shown(console: Console, *, quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """A live line on a terminal; nothing at all in a pipe, or where `quiet`."""
-    if quiet or not console.is_terminal:
+    """A live line on a terminal, drawn many times a second; nothing at all in a pipe, or where `quiet`."""
+    if quiet or not console.is_terminal or not console.file.isatty():
         yield None
         return
-    with console.status("starting …") as status:
-        yield lambda step: status.update(words(step))
+    line = Line()
+
+    def on_step(step: Progress) -> None:
+        line.step = step
+
+    with console.status(line):
+        yield on_step
 
 
-def words(step: Progress) -> str:
-    """One step in words."""
+def words(step: Progress | None, seconds: int) -> str:
+    """One step in words, the model last: it is what may be cut off."""
+    if step is None:
+        return f"starting · {seconds} s"
     ask = step.ask
-    part = f", part {ask.part} of {ask.parts}" if ask.parts > 1 else ""
-    attempt = f", attempt {ask.attempt} of {ask.attempts}" if ask.attempt > 1 else ""
-    arrived = f", about {number(step.chars // 4)} tokens so far" if step.chars else ""
-    return f"{step.model}: {STAGES[ask.stage]}{part}{attempt}{arrived}"
+    parts = [
+        STAGES[ask.stage],
+        f"part {ask.part} of {ask.parts}" if ask.parts > 1 else "",
+        f"attempt {ask.attempt} of {ask.attempts}",
+        f"{seconds} s",
+        f"about {number(step.chars // 4)} tokens so far" if step.chars else "",
+        visible(step.model),
+    ]
+    return " · ".join(filter(None, parts))

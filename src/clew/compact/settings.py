@@ -76,7 +76,7 @@ class CompactionSettings(Settings):
     """A look at the window after each tool result."""
     post_index_sync: Literal["off", "async", "await"] = Field(default="async", json_schema_extra=NOT_YET)
     """Whether the memory index is brought up to date after a compaction, and whether that is waited for."""
-    post_compaction_sections: Names = Field(default=(), json_schema_extra=NOT_YET)
+    post_compaction_sections: Names = ()
     """Headings of AGENTS.md that are shown again after a compaction. Empty shows none."""
     max_active_transcript_bytes: Bytes = 0
     """Compact once the active window holds this many bytes (a number, or a text such as "20mb"). 0 does not look."""

@@ -10,6 +10,7 @@ from clew.models.settings import ModelsSettings
 from clew.prompt.settings import PromptSettings, SkillsSettings
 from clew.prune.settings import PruningSettings
 from clew.settings import NOT_YET, Names, Settings
+from clew.workspace.settings import McpSettings, ToolsSettings
 
 
 class Compaction(CompactionSettings):
@@ -97,6 +98,10 @@ class Config(Settings):
     """Agents: their model, compaction, pruning."""
     models: ModelsSettings = ModelsSettings()
     """Where models are served."""
+    tools: ToolsSettings = ToolsSettings()
+    """What the model may do in the workspace."""
+    mcp: McpSettings = McpSettings()
+    """Servers that lend tools over the Model Context Protocol."""
     skills: SkillsSettings = SkillsSettings()
     """Skills the agent is told of."""
     plugins: Plugins = Plugins()

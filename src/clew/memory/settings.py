@@ -16,7 +16,7 @@ class MemoryFlushSettings(Settings):
 
     enabled: bool = True
     """Whether notes are written before a compaction."""
-    model: str | None = Field(default=None, json_schema_extra=NOT_YET)
+    model: str | None = None
     """The model that writes them, and no other: `provider/model-id` or an alias. None takes the session's model."""
     soft_threshold_tokens: int = Field(default=4_000, ge=0)
     """How many tokens before the compaction threshold the flush is due. 0 waits for the threshold itself."""

@@ -22,6 +22,8 @@ NO_CHAT = re.compile(r"embed|rerank|\bbge\b|minilm|nomic-bert|whisper|\btts\b|\b
 
 OLLAMA_PORT = 11_434
 
+Errors = tuple[type[Exception], ...]
+
 
 class Discovered(msgspec.Struct, frozen=True):
     """A server that runs, and the model of it that would be taken."""
@@ -106,31 +108,34 @@ async def discover(
     settings: ModelsSettings | None = None, env: Mapping[str, str] | None = None, *, timeout_s: float = TIMEOUT_S
 ) -> Discovered | None:
     """The first server that runs and has a model that talks, or None. Never raises for what a server does."""
+    # It comes with the SDKs, a tenth of a second to load, and only who has set no model needs it before them.
+    import httpx2  # noqa: PLC0415
+
     asked = list(places(settings or ModelsSettings(), env or {}))
-    found = await asyncio.gather(*(_models(provider, url, timeout_s) for provider, url in asked))
+    # No redirect is followed and no proxy used: either could lead away from this machine.
+    async with httpx2.AsyncClient(timeout=timeout_s, trust_env=False) as client:
+        gone = (httpx2.ConnectError, httpx2.TimeoutException)
+        broken = (*gone, httpx2.HTTPError, httpx2.InvalidURL, ValueError)
+        found = await asyncio.gather(*(_model(client, provider, url, gone, broken) for provider, url in asked))
     for (provider, url), model in zip(asked, found, strict=True):
         if model is not None:
             return Discovered(f"{provider}/{model}", url, await local.window(url, model))
     return None
 
 
-async def _models(provider: str, base_url: str, timeout_s: float) -> str | None:
-    # It comes with the SDKs, a tenth of a second to load, and only who has set no model needs it before them.
-    import httpx2  # noqa: PLC0415
-
+async def _model(client: Any, provider: str, base_url: str, gone: Errors, broken: Errors) -> str | None:
+    """The model of one server that would be taken; `gone` errors end the asking, `broken` ones that question."""
     root = base_url.rstrip("/").removesuffix("/v1")
-    # No redirect is followed and no proxy used: either could lead away from this machine.
-    async with httpx2.AsyncClient(base_url=root, timeout=timeout_s, trust_env=False) as client:
-        for listing in SERVERS[provider]:
-            try:
-                answer = await client.get(listing.path)
-                ids = listing.ids(answer.json()) if answer.status_code == 200 else []
-            except (httpx2.ConnectError, httpx2.TimeoutException, httpx2.InvalidURL):
+    for listing in SERVERS[provider]:
+        try:
+            answer = await client.get(f"{root}{listing.path}")
+            ids = listing.ids(answer.json()) if answer.status_code == 200 else []
+        except broken as error:
+            if isinstance(error, gone):
                 return None
-            except (httpx2.HTTPError, ValueError):
-                continue
-            if ids:
-                return ids[0]
+            continue
+        if ids:
+            return ids[0]
     return None
 
 

@@ -1,16 +1,28 @@
 """A compaction in words: what it did, what the audit said, what was kept, what was lost, what to do next."""
 
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 
+from rich.console import RenderableType
 from rich.text import Text
 
-from clew.render.text import number, one_line, percent, plural, short, visible
+from clew.compact.audit import blocking
+from clew.compact.brief import FOCUS_LIMIT, focus_of
+from clew.render.layout import Row, fact
+from clew.render.text import example, moment, number, one_line, percent, plural, visible
 from clew.runtime.compaction import Compacted, Declined, Outcome, Skipped
 from clew.runtime.session import Wound
-from clew.transcript import Attempt, Compaction, Finding, Ledger
+from clew.tokens import estimate
+from clew.transcript import Attempt, Compaction, Finding, Ledger, brief_text
 
 WIDTH = 110
 """Columns of a line that quotes something."""
+
+EXAMPLES = 3
+"""Of a list, how many are named."""
+
+NAMED_LOST = 40
+"""Lost identifiers that `clew compactions show` names."""
 
 FINDINGS: dict[str, str] = {
     "missing_section": "a heading is missing",
@@ -22,17 +34,22 @@ FINDINGS: dict[str, str] = {
     "unsupported_line": "no entry supports a line",
     "other_language": "the brief is not in the session's language",
     "not_smaller": "the brief would not be smaller than what it replaces",
+    "cut_off": "the answer stopped at its limit",
     "empty": "the answer was empty",
 }
 """The audit's codes in words."""
 
-OUTCOMES: dict[str, str] = {
-    "accepted": "passed as drafted",
-    "repaired": "passed after repair by rules",
-    "fallback": "written by rules",
-    "imported": "written by the program the session came from; not audited",
+FAILURES: dict[str, str] = {
+    "overflow": "its window is too small",
+    "timeout": "it did not answer in time",
+    "auth": "its provider refused the credentials",
+    "rate_limit": "its provider limits the rate of requests",
+    "unreachable": "its provider cannot be reached",
+    "bad_request": "its provider refused the request",
+    "provider": "its provider failed",
+    "empty": "it answered with nothing",
 }
-"""How a brief came to stand, in words."""
+"""Why no draft came from a writer, in words."""
 
 NO_MODEL = (
     "no model is set, so rules wrote the brief; name one with --model provider/id (such as --model ollama/qwen3), "
@@ -40,82 +57,177 @@ NO_MODEL = (
 )
 
 
-def outcome(result: Outcome, key: str, *, no_model: bool = False) -> Iterator[Text]:
-    """How a compaction ended, line by line."""
+def outcome(
+    result: Outcome, key: str, *, no_model: bool = False, focus: str | None = None, budget: int | None = None
+) -> Iterator[RenderableType]:
+    """How a compaction ended, line by line: the verdict first.
+
+    `focus` is what the user typed, to be told what became of it; `budget` the tokens the brief was allowed, if known.
+    """
     match result:
         case Compacted():
-            yield from _compacted(result, key, no_model=no_model)
+            yield from _compacted(result, key, no_model=no_model, focus=focus, budget=budget)
         case Skipped():
-            yield Text(f"Nothing to compact: {result.reason} ({number(result.tokens)} tokens); nothing was changed")
+            yield _sentence(
+                f"Nothing to compact: {result.reason} ({number(result.tokens)} tokens); nothing was changed."
+            )
+        case Declined(code="conflict"):
+            yield from _overtaken(result, key)
         case Declined():
             yield from _declined(result, key)
 
 
-def _compacted(result: Compacted, key: str, *, no_model: bool) -> Iterator[Text]:
+def _compacted(
+    result: Compacted, key: str, *, no_model: bool, focus: str | None, budget: int | None
+) -> Iterator[RenderableType]:
     body = result.body
-    yield Text.assemble(("Preview of " if result.preview else "Compacted ", "bold"), (visible(key), "bold cyan"))
-    yield from facts(body)
+    said = Text.assemble(("Preview of " if result.preview else "Compacted ", "bold"), (visible(key), "bold cyan"))
+    yield Row(Text(), said.append(f": {sizes(body)}; {verdict(body)}."), again="  ")
+    yield from facts(body, brief=body.tokens_after - result.cut.tail_tokens, budget=budget)
+    yield from _focus(body, focus)
     if no_model:
-        yield _row("model", NO_MODEL)
+        yield fact("model", NO_MODEL)
     yield from audit(body)
-    yield _row("ledger", contents(body.ledger))
-    yield _row("lost", lost(body))
-    yield _row("next", _next(result, key))
+    yield fact("ledger", contents(body.ledger))
+    yield fact("lost", lost(body))
+    if result.id:
+        yield fact("id", result.id)
+    yield fact("next", _next(result, shlex.quote(key)))
 
 
 def _next(result: Compacted, key: str) -> str:
     if result.preview:
         return f"clew compact {key} (this preview wrote nothing and asked no model)"
-    return f"clew compactions show {result.id} · clew trace {key} · clew undo {key}"
+    return f"clew trace {key} (or, in place of trace: undo, compactions, context)"
 
 
-def _declined(result: Declined, key: str) -> Iterator[Text]:
-    yield Text.assemble(("Not compacted: ", "bold red"), result.reason)
+def _declined(result: Declined, key: str) -> Iterator[RenderableType]:
+    yield Row(Text(), Text.assemble(("Not compacted: ", "bold red"), f"{result.reason}."), again="  ")
     if result.detail:
-        yield _row("said", one_line(result.detail, 300))
+        yield fact("said", one_line(result.detail, 300))
     yield from _attempts(result.attempts)
-    yield _row("kept", f"the history is as it was ({number(result.tokens)} tokens), and the session goes on")
-    yield _row("next", f"try again with another --model, or let rules write the brief: clew compact {key} --by-rules")
+    yield fact("kept", f"the history is as it was ({number(result.tokens)} tokens), and the session goes on")
+    rules = f"clew compact {shlex.quote(key)} --by-rules"
+    yield fact("next", f"try again with another --model, or let rules write the brief: {rules}")
 
 
-def facts(body: Compaction) -> Iterator[Text]:
-    """Sizes and authorship."""
+def _overtaken(result: Declined, key: str) -> Iterator[RenderableType]:
+    """Somebody else moved the session on while the brief was being written."""
+    said = "somebody else compacted, reset or undid the session while this brief was being written."
+    yield Row(Text(), Text.assemble(("Not compacted: ", "bold red"), said), again="  ")
+    yield from _attempts(result.attempts)
+    yield fact("kept", "what the other one wrote, and all that was said; this brief was thrown away")
+    yield fact("next", f"look what stands now: clew compactions {shlex.quote(key)}")
+
+
+def sizes(body: Compaction) -> str:
+    """The view before and after, in tokens."""
+    before, after = _size(body, body.tokens_before), _size(body, body.tokens_after)
+    return "sizes unknown" if before == after == "unknown" else f"{before} → {after} tokens"
+
+
+def _size(body: Compaction, tokens: int) -> str:
+    """A size; an import whose source named none has 0, which no view has."""
+    return number(tokens or None if body.verdict.outcome == "imported" else tokens)
+
+
+def verdict(body: Compaction) -> str:
+    """How the brief came to stand, as half a sentence."""
+    tried = body.verdict.attempts
+    last = tried[-1].findings if tried else ()
+    match body.verdict.outcome:
+        case "imported":
+            return "the brief came with the import and was not audited"
+        case "fallback":
+            return f"the brief was written by rules{_after(tried[:-1])}"
+        case "repaired" if blocking(last):
+            return f"the brief passed once rules had taken out what was wrong in attempt {len(tried)}"
+    after = " after repair" if body.verdict.outcome == "repaired" else " as drafted"
+    if last:
+        although = " and ".join(dict.fromkeys(FINDINGS.get(one.code, one.code) for one in last))
+        return f"the brief was accepted on attempt {len(tried)}{after} although {although}"
+    return f"the brief passed on attempt {len(tried)}{after}"
+
+
+def _after(tried: Sequence[Attempt]) -> str:
+    """Why rules had to write, where somebody else was asked first."""
+    if not tried:
+        return ""
+    if why := tried[-1].failure:
+        return f" because {visible(tried[-1].writer)} failed: {FAILURES.get(why, why)}"
+    return " because the draft did not pass" if len(tried) == 1 else f" because none of {len(tried)} drafts passed"
+
+
+def facts(
+    body: Compaction, *, source: str | None = None, brief: int | None = None, budget: int | None = None
+) -> Iterator[Row]:
+    """What was freed, and the brief's size and author; `source` is the program an import came from."""
     before, after = body.tokens_before, body.tokens_after
-    yield _row(
-        "tokens", f"{number(before)} → {number(after)}, {percent(before - after, before)} freed (estimated; "
-        f"{plural(body.covered, 'entry', 'entries')} wound up)"
-    )  # fmt: skip
+    wound_up = f"{plural(body.covered, 'entry', 'entries')} wound up" if body.covered else ""
+    known = f"{percent(before - after, before)} (estimated)" if before and after else ""
+    if freed := ", ".join(filter(None, [known, wound_up])):
+        yield fact("freed", freed)
     took = f" in {body.duration_ms / 1000:.1f} s" if body.duration_ms is not None else ""
-    yield _row("brief", f"{OUTCOMES[body.verdict.outcome]}; by {body.model or 'rules'}{took}")
-    if body.focus and body.model:
-        yield _row("focus", one_line(body.focus, WIDTH))
+    size = brief if brief is not None else estimate.text(brief_text(body.summary))
+    yield fact(
+        "brief", f"{number(size)} tokens{f' of {number(budget)}' if budget else ''}; by {author(body, source)}{took}"
+    )
 
 
-def audit(body: Compaction) -> Iterator[Text]:
+def author(body: Compaction, source: str | None = None) -> str:
+    """Who wrote a brief: the model, or rules; of an imported one the program, if the model is not known."""
+    if body.verdict.outcome == "imported":
+        return visible(body.model or source or "unknown")
+    return visible(body.model or "rules")
+
+
+def _focus(body: Compaction, typed: str | None) -> Iterator[Row]:
+    """The focus, and what became of it."""
+    if typed is not None and focus_of(typed) is None:
+        yield fact("focus", "empty, so there was none")
+    if not body.focus:
+        return
+    if body.model is None:
+        yield fact("focus", "the focus is for a model; rules ignore it")
+        return
+    cut = f"cut to its first {FOCUS_LIMIT} characters: " if len((typed or "").strip()) > FOCUS_LIMIT else ""
+    yield fact("focus", cut + one_line(body.focus, WIDTH))
+
+
+def audit(body: Compaction) -> Iterator[Row]:
     """What the audit found, what was put back and what was taken out."""
     yield from _attempts(body.verdict.attempts)
-    if body.verdict.restored:
-        yield _row("restored", f"{len(body.verdict.restored)}: {_some(body.verdict.restored)}")
-    if body.verdict.dropped:
-        yield _row("taken out", f"{len(body.verdict.dropped)}: {_some(body.verdict.dropped)}")
+    if back := body.verdict.restored:
+        yield fact("restored", f"{len(back)}, put back by rules before the audit looked: {some(back)}")
+    if out := body.verdict.dropped:
+        yield fact("taken out", f"{plural(len(out), 'line')}, by rules: {some(out)}")
     if body.verdict.losses:
-        yield _row("cut", f"the budget left no room for all of: {', '.join(body.verdict.losses)}")
+        yield fact("cut", f"the budget left no room for all of: {', '.join(body.verdict.losses)}")
 
 
-def _attempts(attempts: tuple[Attempt, ...]) -> Iterator[Text]:
+def _attempts(attempts: tuple[Attempt, ...]) -> Iterator[Row]:
     for nth, attempt in enumerate(attempts, 1):
-        size = f", {short(attempt.tokens)} tokens" if attempt.tokens else ""
-        said = f"failed: {attempt.failure}" if attempt.failure else findings(attempt.findings)
-        yield _row(f"attempt {nth}", f"{attempt.writer}{size}: {said}")
+        writer = "rules" if attempt.writer == "ledger" else visible(attempt.writer)
+        if attempt.failure:
+            said = f": no draft, {FAILURES.get(attempt.failure, attempt.failure)}"
+        else:
+            size = f", brief of {number(attempt.tokens)} tokens" if attempt.tokens else ""
+            found = findings(attempt.findings)
+            said = size + (":\n" + "\n".join(f"· {one}" for one in found) if found else ": no findings")
+        yield fact(f"attempt {nth}", writer + said)
 
 
-def findings(found: Iterable[Finding]) -> str:
-    """Findings in words, like ones together."""
+def findings(found: Iterable[Finding]) -> list[str]:
+    """Findings in words, one a kind."""
     grouped: dict[str, list[str]] = {}
     for finding in found:
         grouped.setdefault(finding.code, []).append(finding.detail)
-    said = [f"{FINDINGS.get(code, code)} ({_some(details)})" for code, details in grouped.items()]
-    return "; ".join(said) or "no findings"
+    return [_finding(FINDINGS.get(code, code), [one for one in details if one]) for code, details in grouped.items()]
+
+
+def _finding(said: str, details: list[str]) -> str:
+    times = f" ({len(details)} times)" if len(details) > 1 else ""
+    return f"{said}{times}: {some(details)}" if details else said
 
 
 def contents(ledger: Ledger) -> str:
@@ -134,32 +246,44 @@ def lost(body: Compaction) -> str:
         return "no identifier of the old view"
     return (
         f"{plural(body.lost_total, 'identifier')} of the old view in neither brief nor tail, "
-        f"such as {_some(body.lost)}; they stay in the transcript"
+        f"such as {some(body.lost, body.lost_total)}; they stay in the transcript"
     )
 
 
-def shown(key: str, wound: Wound) -> Iterator[Text]:
-    """One compaction in full: facts, audit, ledger, losses, and the brief with its line numbers."""
+def shown(key: str, wound: Wound, source: str | None = None) -> Iterator[RenderableType]:
+    """One compaction in full: facts, audit, ledger, losses, and the brief with its line numbers.
+
+    `source` is the format the session was imported from, None where it was not.
+    """
     body = wound.body
-    yield Text.assemble(("Compaction ", "bold"), (wound.id, "bold cyan"), f" of {visible(key)} ({wound.standing})")
-    yield _row("trigger", body.trigger)
-    yield from facts(body)
+    opening = Text.assemble(
+        ("Compaction ", "bold"), (wound.id, "bold cyan"), f" of {visible(key)} ({wound.standing}): "
+    )
+    yield Row(Text(), opening.append(f"{sizes(body)}; {verdict(body)}."), again="  ")
+    yield fact("when", moment(wound.at))
+    yield fact("trigger", body.trigger)
+    yield from facts(body, source=source)
+    yield from _focus(body, None)
     yield from audit(body)
-    yield _row("ledger", contents(body.ledger))
-    yield _row("lost", lost(body))
-    for name in body.lost[:40]:
-        yield _row("", one_line(name, WIDTH))
+    yield fact("ledger", contents(body.ledger))
+    yield fact("lost", lost(body))
+    for name in body.lost[:NAMED_LOST]:
+        yield fact("", one_line(name, WIDTH))
+    if len(body.lost) > NAMED_LOST:
+        yield fact("", f"… {number(body.lost_total - NAMED_LOST)} more")
     yield Text("")
     width = len(str(body.summary.count("\n") + 1))
     for number_, line in enumerate(body.summary.split("\n"), 1):
-        yield Text.assemble((f"{number_:>{width}} ", "dim"), (visible(line), "bold" if line.startswith("## ") else ""))
+        words = Text(visible(line), style="bold" if line.startswith("## ") else "")
+        yield Row(Text(f"{number_:>{width}} ", style="dim"), words, only_terminal=True)
 
 
-def _some(texts: Iterable[str], most: int = 3) -> str:
-    listed = [one_line(text, 60) for text in texts if text]
-    more = f", … {len(listed) - most} more" if len(listed) > most else ""
-    return ", ".join(listed[:most]) + more
+def some(texts: Sequence[str], total: int | None = None) -> str:
+    """The first of some texts as examples, and how many more there are."""
+    named = [example(text) for text in texts[:EXAMPLES]]
+    more = (len(texts) if total is None else total) - len(named)
+    return ", ".join(named) + (f", … {number(more)} more" if more else "")
 
 
-def _row(name: str, text: str) -> Text:
-    return Text.assemble((f"  {name:<10} ", "dim"), visible(text))
+def _sentence(words: str) -> Row:
+    return Row(Text(), Text(visible(words)), again="  ")

@@ -9,12 +9,13 @@ from clew.clock import iso
 from clew.prompt.fixed import Fixed
 from clew.prompt.report import Report, what
 from clew.prompt.sections import HEADING
-from clew.render.compaction import OUTCOMES
-from clew.render.text import age, number, one_line, percent, plural, short, visible
+from clew.render.compaction import author
+from clew.render.layout import Cut, Listing, Row, table
+from clew.render.text import age, moment, number, one_line, path_end, percent, plural, short, visible
 from clew.runtime.session import Thread, Wound, pinned_text
 from clew.store.port import Record, SessionRow
 from clew.tokens.window import LADDER
-from clew.transcript import Said
+from clew.transcript import Compaction, Said
 
 ORDER = ("system prompt", "workspace files", "skills", "tools")
 """The groups of what is fixed, as they are listed."""
@@ -25,27 +26,50 @@ CUTS = {
 }
 
 
-def sessions(rows: Iterable[SessionRow], now: int) -> Table:
+STATES = {"accepted": "as drafted", "repaired": "repaired", "fallback": "by rules", "imported": "imported"}
+"""How a brief came to stand, in a word for a table."""
+
+AUTHOR = 14
+"""Columns of a model's name where a table is short of room."""
+
+
+def sessions(rows: Iterable[SessionRow], now: int) -> Listing:
     """Sessions, one a row, with their compaction counts."""
-    table = _table("session:id", "entries:r", "window:r", "🧹:r", "used", "from")
+    tables = [table("session", "entries:r", "window:r", "compacted:r", "used:r", *more) for more in (("from",), ())]
+    blocks = []
     for row in rows:
-        table.add_row(
-            visible(row.key), number(row.entries), short(row.window_tokens), str(row.compactions),
-            f"{age(row.updated, now)} ago", visible(str(row.meta.get("format", "")))
-        )  # fmt: skip
-    return table
+        key, source = Text(visible(row.key), style="cyan"), visible(str(row.meta.get("format", "")))
+        cells = (number(row.entries), short(row.window_tokens), str(row.compactions), age(row.updated, now))
+        tables[0].add_row(key, *cells, source)
+        tables[1].add_row(key, *cells)
+        entries, window, compacted, used = cells
+        words = [f"{entries} entries", f"window {window}", f"compacted {compacted}", f"used {used}", source]
+        blocks.append((key, " · ".join(filter(None, words))))
+    return Listing(tables, blocks)
 
 
-def compactions(wounds: Iterable[Wound]) -> Table:
-    """The compactions of a session, one a row."""
-    table = _table("id:id", "when", "before:r", "after:r", "brief", "by", "state")
+def compactions(wounds: Iterable[Wound], now: int, source: str | None = None) -> Listing:
+    """The compactions of a session, one a row; `source` is the format the session was imported from."""
+    tables = [table("id", "when", "before:r", "after:r", "brief", "by", "state") for _ in range(3)]
+    blocks = []
     for wound in wounds:
-        body = wound.body
-        table.add_row(
-            wound.id, iso(wound.at)[:16].replace("T", " "), short(body.tokens_before), short(body.tokens_after),
-            OUTCOMES[body.verdict.outcome].split(";")[0], visible(body.model or "rules"), wound.standing
-        )  # fmt: skip
-    return table
+        body, name = wound.body, Text(wound.id, style="cyan")
+        before, after, state = _short(body, body.tokens_before), _short(body, body.tokens_after), _state(body)
+        by, ago = author(body, source), age(wound.at, now)
+        for made, when, who in zip(tables, (moment(wound.at), ago, ago), (by, by, path_end(by, AUTHOR)), strict=True):
+            made.add_row(name, when, before, after, state, who, wound.standing)
+        title = Text.assemble(name, f"  {wound.standing}")
+        blocks.append((title, f"{ago} · {before} → {after} tokens · {state}{f' · {by}' if by != 'rules' else ''}"))
+    return Listing(tables, blocks)
+
+
+def _state(body: Compaction) -> str:
+    return STATES[body.verdict.outcome]
+
+
+def _short(body: Compaction, tokens: int) -> str:
+    """A size; an import whose source named none has 0, which no view has."""
+    return short(tokens) if tokens or body.verdict.outcome != "imported" else "unknown"
 
 
 def context(report: Report, *, detail: bool = False) -> Iterator[Text | Table]:
@@ -126,28 +150,28 @@ def _ladder(report: Report) -> Iterator[Table]:
     yield table
 
 
-def threads(found: Iterable[Thread], *, quote: int = 0) -> Iterator[Text]:
+def threads(found: Iterable[Thread], *, quote: int = 0) -> Iterator[Cut | Row | Text]:
     """The lines of a brief with what stands behind them, and up to `quote` lines of each entry."""
     for thread in found:
         style = "bold" if thread.text.startswith("#") else "" if thread.sources or not thread.claims else "red"
         mark = f"  ← {', '.join(f'#{record.seq}' for record in thread.sources)}" if thread.sources else ""
         unsupported = "  ← nothing supports this line" if thread.claims and not thread.sources else ""
-        yield Text.assemble(
-            (f"{thread.number:>4} ", "dim"), (one_line(thread.text, 100), style), (mark + unsupported, "cyan")
-        )
+        label, behind = Text(f"{thread.number:>4} ", style="dim"), Text(mark + unsupported, style="cyan")
+        yield Cut(label, one_line(thread.text, 10_000), behind, style=style)
         if quote:
             for record in thread.sources:
                 yield from quoted(record, quote)
 
 
-def quoted(record: Record, most: int) -> Iterator[Text]:
+def quoted(record: Record, most: int) -> Iterator[Row | Text]:
     """The first lines of an entry word for word, under its number, id, time and kind."""
     entry = record.entry
-    yield Text(f"     ┌ #{record.seq} · {entry.id} · {iso(entry.at)} · {visible(what(entry))}", style="cyan")
+    when = iso(entry.at) if entry.at else "unknown time"
+    yield Text(f"     ┌ #{record.seq} · {entry.id} · {when} · {visible(what(entry))}", style="cyan")
     text = pinned_text(entry.body.message) if isinstance(entry.body, Said) else ""
     lines = visible(text).split("\n")
     for line in lines[:most]:
-        yield Text(f"     │ {line}")
+        yield Row(Text("     │ "), Text(line), again="     │ ", only_terminal=True)
     if len(lines) > most:
         yield Text(f"     └ … {plural(len(lines) - most, 'more line')}; clew trace --json gives all", style="dim")
 

@@ -3,8 +3,18 @@
 import re
 import unicodedata
 
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-"""Control characters, escapes and direction marks: a transcript may hold any, a terminal must see none."""
+from clew.clock import iso
+
+_EMOJI = "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\ufe0f\U0001f000-\U0001faff"
+"""Pictures, and the selectors and skin tones that follow one."""
+
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    r"\ud800-\udfff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+    rf"|(?<![{_EMOJI}])\u200d|\u200d(?![{_EMOJI}])"
+)
+"""Control characters, escapes, direction marks and what else has no shape: a transcript may hold any, a terminal must
+see none. A joiner (U+200D) stays between two pictures, which it makes one."""
 
 
 def visible(text: str) -> str:
@@ -23,12 +33,42 @@ def one_line(text: str, width: int) -> str:
         if used > width - 1:
             break
         taken.append(char)
-    return "".join(taken) + "…"
+    return "".join(taken).rstrip("\u200d") + "…"
+
+
+def example(text: str, width: int = 60) -> str:
+    """`text` as one example of many: short, on one line, a path by its end (`…/auth/login.py`)."""
+    line = one_line(text, 10_000)
+    if "/" in line and "://" not in line and " " not in line:
+        return path_end(line, min(width, PATH))
+    return one_line(line, width)
+
+
+PATH = 32
+"""Columns of a path among examples."""
+
+
+def path_end(path: str, width: int) -> str:
+    """The last parts of a path that fit `width` columns, at least its name."""
+    if columns(path) <= width:
+        return path
+    *folders, kept = path.rstrip("/").split("/")
+    for folder in reversed(folders):
+        if columns(f"…/{folder}/{kept}") > width:
+            break
+        kept = f"{folder}/{kept}"
+    return one_line(f"…/{kept}", width)
 
 
 def columns(text: str) -> int:
     """The columns a text takes in a terminal."""
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+    return sum(_columns(char) for char in text)
+
+
+def _columns(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def number(count: int | None) -> str:
@@ -58,9 +98,16 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
 
 
 def age(then: int, now: int) -> str:
-    """How long ago `then` was (both in milliseconds), in one unit."""
+    """How long ago `then` was (both in milliseconds), in one unit: 5m, 3h; `unknown` for a time of 0."""
+    if not then:
+        return "unknown"
     seconds = max(0, now - then) // 1000
-    for limit, size, unit in ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (10**12, 86_400, "d")):
+    for limit, size, unit in ((60, 1, "s"), (3600, 60, "m"), (86_400, 3600, "h")):
         if seconds < limit:
-            return f"{seconds // size} {unit}"
-    return "long"
+            return f"{seconds // size}{unit}"
+    return f"{seconds // 86_400}d"
+
+
+def moment(at: int) -> str:
+    """A time (milliseconds) to the minute, in UTC; `unknown` for 0."""
+    return iso(at)[:16].replace("T", " ") if at else "unknown"

@@ -20,8 +20,8 @@ class Tools(Protocol):
         """The tools as a model is told of them, always in the same order."""
         ...
 
-    async def run(self, call: Call, *, ask: "Ask | None" = None) -> ToolResult:
-        """One call carried out; whatever goes wrong is a result that says so."""
+    async def run(self, call: Call, *, ask: "Ask | None" = None, window: int | None = None) -> ToolResult:
+        """One call carried out; whatever goes wrong is a result that says so. `window` bounds its size."""
         ...
 
 
@@ -35,8 +35,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     chain: tuple[Model, ...]
     """The session's model, then those that stand in when a provider fails."""
     toolbox: Tools
-    prompt: Callable[[], SystemPrompt]
-    """The system prompt as it is now."""
+    prompt: Callable[[str], SystemPrompt]
+    """The system prompt as it is now, given what is shown again since the last compaction."""
     compaction: CompactionSettings = CompactionSettings()
     flush: MemoryFlushSettings = MemoryFlushSettings()
     writers: tuple[Model, ...] = ()
@@ -63,6 +63,6 @@ class NoTools:
 
     tools: tuple[Tool, ...] = ()
 
-    async def run(self, call: Call, *, ask: Ask | None = None) -> ToolResult:
+    async def run(self, call: Call, *, ask: Ask | None = None, window: int | None = None) -> ToolResult:
         """Says that there is no such tool."""
         return ToolResult(call.id, call.name, (Text(f"There is no tool {call.name}; there are none."),), error=True)

@@ -67,9 +67,14 @@ class House:
         self._now, self._new_id = now, new_id
         self._calibration = 1.0
         self._declined_at: int | None = None
-        prompt = agent.prompt()
-        tools = "".join(f"{tool.name} {tool.description} {tool.schema}" for tool in agent.toolbox.tools)
-        self.fixed = estimate.text(prompt.stable) + estimate.text(prompt.dynamic) + estimate.text(tools)
+        self.begin()
+
+    def begin(self) -> None:
+        """Read the prompt afresh: once a turn, so that within a turn its bytes stay the same."""
+        again = self.agent.refresh() if self.session.view().brief else ""
+        self.prompt = self.agent.prompt(again)
+        tools = "".join(f"{tool.name} {tool.description} {tool.schema}" for tool in self.agent.toolbox.tools)
+        self.fixed = sum(map(estimate.text, (self.prompt.stable, self.prompt.dynamic, tools)))
 
     # Sizes ------------------------------------------------------------------------------------------------------------
 
@@ -203,6 +208,7 @@ class House:
                 told = msgspec.structs.replace(told, outcome=ended, reason=outcome.code, **sizes)
         self.emit(told)
         if isinstance(outcome, Compacted):
+            self.begin()
             self.emit(events.PrefixBreak("compaction"))
 
     # Trimming ---------------------------------------------------------------------------------------------------------
@@ -288,7 +294,7 @@ class House:
         messages = mend(self.shown().messages())
         if leave is not None and messages and messages[-1] == leave:
             messages.pop()
-        prompt, agent = self.agent.prompt(), self.agent
+        prompt, agent = self.prompt, self.agent
         return Request(
             tuple([*messages, extra] if extra else messages),
             prompt.stable,

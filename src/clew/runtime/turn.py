@@ -52,6 +52,7 @@ class Turn:
 
     async def _turn(self, message: User) -> Ended:
         self._admit(message)
+        self.house.begin()
         try:
             await self.house.before_turn(message)
             return await self._loop()
@@ -135,7 +136,7 @@ class Turn:
         """One call carried out, its result stored by the caller before anything else happens."""
         self.emit(events.Called(call))
         started = time.monotonic()
-        result = await self.agent.toolbox.run(call, ask=self.ask)
+        result = await self.agent.toolbox.run(call, ask=self.ask, window=await self.house.window())
         self.emit(events.Returned(result, round(1000 * (time.monotonic() - started))))
         self._seen.append((call.name, msgspec.json.encode(call.arguments, order="sorted"), text_of(result)))
         return result

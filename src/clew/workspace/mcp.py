@@ -96,10 +96,10 @@ class Server:
 
     async def stop(self) -> None:
         """End it: asked first, killed if it stays."""
-        self._client = None
+        listening, self._client = self._client is not None, None
         self._over.set()
         if self._life is not None:
-            await asyncio.wait({self._life}, timeout=STOP_S)
+            await asyncio.wait({self._life}, timeout=STOP_S if listening else 0)
             self._life.cancel()
             await asyncio.wait({self._life})
 

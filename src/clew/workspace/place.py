@@ -3,11 +3,13 @@
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 import msgspec
 
 from clew.errors import BadInput
 from clew.transcript import clean
+from clew.workspace.settings import FilesSettings
 
 OUTPUTS = ".clew/outputs"
 """The folder of the workspace that holds outputs too long to show."""
@@ -20,6 +22,11 @@ class Workspace(msgspec.Struct, frozen=True):
     roots: tuple[Path, ...] = ()
     """More folders that may be reached, as absolute paths."""
     read_only: bool = False
+
+    @classmethod
+    def of(cls, root: Path, settings: FilesSettings) -> Self:
+        """A workspace with what the settings open and shut."""
+        return cls(root, tuple(Path(one).expanduser() for one in settings.roots), settings.read_only)
 
     def find(self, path: str) -> Path:
         """The real path of a file or folder that may not exist yet. Raises BadInput where it is not inside."""

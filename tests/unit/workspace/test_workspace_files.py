@@ -9,6 +9,7 @@ from clew.errors import BadInput
 from clew.transcript import Media
 from clew.workspace import reading, writing
 from clew.workspace.place import Workspace
+from clew.workspace.settings import FilesSettings
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 
@@ -47,7 +48,7 @@ def test_a_link_to_nowhere_outside_makes_no_file_there(room: Workspace) -> None:
 
 
 def test_another_root_is_open_where_it_is_named(room: Workspace) -> None:
-    opened = Workspace(room.root, (room.root.parent,))
+    opened = Workspace.of(room.root, FilesSettings(roots=(str(room.root.parent),)))
     assert read(opened, str(room.root.parent / "outside.txt")) == "secret"
 
 

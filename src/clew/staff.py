@@ -1,0 +1,106 @@
+"""An agent built from settings: its models, its tools in a workspace, its prompt, and where its notes go."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from clew.clock import NewId, Now
+from clew.config import Config
+from clew.models.port import Model
+from clew.prompt import skills
+from clew.prompt.assemble import Changing, SystemPrompt, assemble, standing
+from clew.prompt.files import WorkspaceFile, visible
+from clew.prompt.refresh import post_compaction_sections
+from clew.runtime.agent import Agent
+from clew.runtime.tools import Function, Toolbox
+from clew.workspace import notes, prompt_files
+from clew.workspace.offers import Hands
+from clew.workspace.place import Workspace
+from clew.workspace.port import Offer
+
+
+class Staff:
+    """Builds the agent of one workspace for whatever model is named."""
+
+    def __init__(
+        self,
+        config: Config,
+        workspace: Workspace,
+        model: Callable[[str], Model],
+        *,
+        env: Mapping[str, str],
+        now: Now,
+        new_id: NewId,
+        tools: Iterable[Function | Offer] = (),
+        channel: str = "terminal",
+        instructions: str = "",
+    ) -> None:
+        """`model` makes a model of its name; `tools` come beside those of the workspace."""
+        self.config, self.workspace, self._model, self._now = config, workspace, model, now
+        self._channel, self._instructions = channel, instructions
+        hands = Hands(workspace, config.tools, env=env, new_id=new_id)
+        self.toolbox = Toolbox([*hands.offers(), *tools], keep=self._keep)
+
+    def agent(self, name: str, *, stand_ins: Iterable[str] = (), window: int | None = None) -> Agent:
+        """The agent that talks to a model, with those that stand in for it."""
+        defaults = self.config.agents.defaults
+        compaction, flush = defaults.compaction, defaults.compaction.memory_flush
+        return Agent(
+            chain=tuple(self._model(one) for one in (name, *stand_ins)),
+            toolbox=self.toolbox,
+            prompt=lambda again: self.prompt(name, again),
+            compaction=compaction,
+            flush=flush,
+            writers=(self._model(compaction.model),) if compaction.model else (),
+            flush_writers=(self._model(flush.model),) if flush.model else (),
+            note=None if self.workspace.read_only else self._note,
+            note_path=lambda: notes.note_path(self._today()),
+            refresh=self.refresh,
+            window=window,
+        )
+
+    def prompt(self, model: str, refresh: str = "") -> SystemPrompt:
+        """The system prompt as the workspace is now. Nothing in its stable part changes by itself."""
+        defaults = self.config.agents.defaults
+        files = [
+            WorkspaceFile(one.name, one.text, one.error or "") for one in prompt_files.prompt_files(self.workspace)
+        ]
+        listed = [skills.read(one.name, one.text) for one in prompt_files.skills(self.workspace) if one.text]
+        fixed = standing(
+            defaults,
+            self.config.skills.limits,
+            instructions=self._instructions,
+            tools=[tool.name for tool in self.toolbox.tools],
+            skills=[skill for skill in listed if skill],
+            files=visible(files, "direct"),
+        )
+        zone = datetime.now().astimezone().tzname() or ""
+        return assemble(
+            fixed,
+            Changing(
+                date=self._today(),
+                zone=zone,
+                channel=self._channel,
+                model=model,
+                workspace=str(self.workspace.root),
+                refresh=refresh,
+            ),
+        )
+
+    def refresh(self) -> str:
+        """The sections of AGENTS.md that the settings show again after a compaction."""
+        defaults = self.config.agents.defaults
+        names = defaults.compaction.post_compaction_sections
+        text = next((one.text for one in prompt_files.prompt_files(self.workspace) if one.name == "AGENTS.md"), None)
+        most = defaults.context_limits.post_compaction_max_chars
+        return post_compaction_sections(text, names, self._today(), most=most) if names and text else ""
+
+    def _keep(self, tool: str, text: str) -> Any:
+        return self.workspace.save_output(f"{self._now()}-{tool}.txt", text)
+
+    def _note(self, text: str) -> str | None:
+        done = notes.append_note(self.workspace, self._today(), text)
+        return done.reason if isinstance(done, notes.NotNoted) else None
+
+    def _today(self) -> str:
+        return datetime.fromtimestamp(self._now() / 1000).astimezone().date().isoformat()
