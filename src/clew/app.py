@@ -1,8 +1,6 @@
 """The composition root: settings, a store, models and sessions put together. The one module that knows every class."""
 
-import hashlib
 import os
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,7 +16,7 @@ from clew.compact.brief import Style, focus_of, instructions
 from clew.compact.cut import Cut
 from clew.compact.serialize import pieces
 from clew.config import Config, data_dir, load
-from clew.errors import BadInput, BadSettings, SessionExists, UnknownEntry, UnknownSession
+from clew.errors import BadSettings, UnknownEntry, UnknownSession
 from clew.logs import log
 from clew.models import catalog, weights
 from clew.models.default import Found, Missing, default_model
@@ -28,42 +26,24 @@ from clew.models.providers import build
 from clew.models.settings import ProviderSettings
 from clew.prompt.report import Report
 from clew.runtime.agent import Agent, Ask
-from clew.runtime.arrival import UNFINISHED, extend, settle, with_ledgers, with_sizes
+from clew.runtime.arrival import Arrival, bring
 from clew.runtime.compaction import Order, Outcome, compact, cut_for, latch, logged, reason, sizes_in
 from clew.runtime.events import Answered
-from clew.runtime.lane import is_dead, owner
 from clew.runtime.session import Session, Wound
 from clew.runtime.tools import Function
 from clew.staff import Staff
 from clew.store import archive
-from clew.store.archive import Imported
 from clew.store.port import SessionRow, Store
 from clew.store.sqlite import SqliteStore
 from clew.tokens import estimate
 from clew.tokens.exact import counter
 from clew.tokens.usage import measure
-from clew.transcript import Compaction, Said, view
+from clew.transcript import view
 from clew.workspace.mcp import lent
 from clew.workspace.place import Workspace
 from clew.workspace.port import Offer
 
 STORE_FILE = "clew.sqlite"
-
-IMPORT_POLL_S = 0.2
-"""Seconds between two looks at an import of the same file by another process."""
-
-
-class Arrival(msgspec.Struct, frozen=True):
-    """A conversation brought into the store."""
-
-    key: str
-    imported: Imported
-    tokens: int
-    """The estimated size of all of it."""
-    again: bool = False
-    """True where the same file was there already: nothing was stored twice."""
-    added: int | None = None
-    """How many entries were added to a session that an earlier state of the file is; None for a new session."""
 
 
 class Clew:
@@ -132,60 +112,14 @@ class Clew:
     # In and out -------------------------------------------------------------------------------------------------------
 
     def bring(self, path: Path, *, key: str | None = None, format: str = "auto", index: int | str = 0) -> Arrival:
-        """Import a file. The same file brought twice is found again and stored once. Raises BadInput, SessionExists."""
-        imported = archive.read(path, format, index=index)
-        if not any(isinstance(draft.body, Said | Compaction) for draft in imported.drafts):
-            raise BadInput(f"{path.name} holds no message in the format {imported.format}; nothing was changed.")
-        digest = _digest(path, f"{index}:{imported.format}")
-        if known := self._known(digest, key):
-            return Arrival(known.key, imported, known.meta.get("tokens", 0), again=True)
-        drafts = with_ledgers(with_sizes(imported.drafts))
-        tokens = sum(draft.tokens for draft in drafts)
-        meta = {**imported.meta, "format": imported.format, "digest": digest, "tokens": tokens}
-        if (grown := self._grown(imported, key)) and (added := extend(self.store, grown.key, drafts, meta)) >= 0:
-            return Arrival(grown.key, imported, tokens, added=added)
-        name = f"{imported.format}:{imported.meta.get('session') or path.name.split('.')[0]}"
-        chosen = key or self._free_key(name)
-        try:
-            settle(self.store, chosen, drafts, at=self._now(), meta=meta, by=owner(self._new_id()))
-        except SessionExists:
-            if key:
-                raise
-            return self.bring(path, format=format, index=index)  # another process was faster: it is there by now
-        return Arrival(chosen, imported, tokens)
+        """Import a file; see `clew.runtime.arrival.bring`. Raises BadInput, SessionExists."""
+        return bring(self.store, path, key=key, format=format, index=index, now=self._now, new_id=self._new_id)
 
     def export(self, key: str, format: str = "clew", *, shown: bool = False) -> Iterator[bytes]:
         """A session in a format, in pieces. Chat messages get the active branch (`shown`: the view of it alone), the
         other formats every entry."""
         row = self.store.session(key)
         return archive.write(self.store.entries(key), format, row.meta, leaf=row.leaf, shown=shown)
-
-    def _known(self, digest: str, key: str | None) -> SessionRow | None:
-        """The session this file was brought into before (under this key, where one is named).
-
-        One that another process is bringing in is waited for; one that a crash cut short is taken away.
-        """
-        while rows := [r for r in self.store.sessions() if r.meta.get("digest") == digest and key in (None, r.key)]:
-            if not (by := rows[0].meta.get(UNFINISHED)):
-                return rows[0]
-            if is_dead(str(by)):
-                self.store.delete(rows[0].key)
-            else:
-                time.sleep(IMPORT_POLL_S)
-        return None
-
-    def _grown(self, imported: Imported, key: str | None) -> SessionRow | None:
-        """The session an earlier state of the same conversation was brought into."""
-        source = imported.meta.get("session")
-        wanted = {"session": source, "format": imported.format}
-        rows = self.store.sessions() if source else []
-        return next((r for r in rows if wanted.items() <= r.meta.items() and key in (None, r.key)), None)
-
-    def _free_key(self, wanted: str) -> str:
-        taken = {row.key for row in self.store.sessions(prefix=wanted)}
-        return next(
-            key for n in range(1, len(taken) + 2) if (key := wanted if n == 1 else f"{wanted}-{n}") not in taken
-        )
 
     # Models -----------------------------------------------------------------------------------------------------------
 
@@ -254,8 +188,7 @@ class Clew:
         that wants it; `tools` are functions with type hints, or offers. Raises BadSettings where there is no model.
         """
         name = await self._model_for(key, model)
-        place = Workspace((workspace or Path.cwd()).resolve(), tuple(map(Path, self.config.tools.files.roots)),
-                          self.config.tools.files.read_only)  # fmt: skip
+        place = Workspace.of((workspace or Path.cwd()).resolve(), self.config.tools.files)
         async with lent(self.config.mcp, place, self.env) as servers:
             for warning in servers.warnings:
                 log.warning(warning)
@@ -398,9 +331,3 @@ class Clew:
         limits = Limits(window=window, source="given") if window else await self.limits()
         count = counter(exact) if exact else None
         return self.session(key).context(window=limits.budget, source=limits.source, count=count)
-
-
-def _digest(path: Path, taken: str) -> str:
-    """What a file is known by, so that it is stored once: the hash of its bytes, and what was taken of it, as what."""
-    with path.open("rb") as file:
-        return f"{hashlib.file_digest(file, 'sha256').hexdigest()}:{taken}"

@@ -6,7 +6,9 @@ from typing import Any
 
 from clew.clock import NewId, Now
 from clew.config import Config
+from clew.models import catalog
 from clew.models.port import Model
+from clew.models.providers import split
 from clew.prompt import skills
 from clew.prompt.assemble import Changing, SystemPrompt, assemble, standing
 from clew.prompt.files import WorkspaceFile, visible
@@ -56,6 +58,9 @@ class Staff:
             note=None if self.workspace.read_only else self._note,
             note_path=lambda: notes.note_path(self._today()),
             refresh=self.refresh,
+            rides=lambda conversation, text: cheaper(
+                catalog.price(*split(name), self.config.models), conversation, text
+            ),
             window=window,
         )
 
@@ -104,3 +109,12 @@ class Staff:
 
     def _today(self) -> str:
         return datetime.fromtimestamp(self._now() / 1000).astimezone().date().isoformat()
+
+
+def cheaper(price: catalog.Price | None, conversation: int, text: int) -> bool:
+    """Whether reading a conversation of so many tokens from the cache costs less than sending it as a text of so many.
+
+    Where no price of cached input is known nothing is said to be cheaper.
+    """
+    read = price.rates.cache_read if price else None
+    return price is not None and read is not None and read * conversation < price.rates.input * text

@@ -111,7 +111,11 @@ def test_a_middle_that_was_never_held_is_counted() -> None:
     assert got.endswith("z\n")
 
 
-def test_media_are_never_cut() -> None:
+def test_media_are_shown_whole_or_named() -> None:
+    large = Media("image/png", "A" * 8_000_000, name="a.png")
+    assert fit(Output("see", (large,)), 100) == (
+        Text("see"), Text("[image/png a.png: 6,000,000 bytes are too many to be shown]")
+    )  # fmt: skip
     picture = Media("image/png", "A" * 100_000)
     assert fit(Output("", (picture,)), 10) == (picture,)
     assert fit(Output("", ()), 10) == (Text("(no output)"),)

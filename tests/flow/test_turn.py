@@ -336,3 +336,33 @@ def test_the_same_call_with_the_same_result_after_a_compaction_is_a_loop():
     stage.turn = stage.fresh()
     assert stage.say("go").outcome == "loop"
     assert len(stage.model.requests) == 3
+
+
+def test_a_summary_that_rides_extends_the_conversations_own_request():
+    def answer(request):
+        return GOOD if request.purpose == "compaction" else "ok"
+
+    stage = Stage([answer] * 50, window=32_768, rides=lambda conversation, text: True)
+    long_talk(stage, turns=14, size=300)
+    stage.say("go on")
+    before = stage.model.requests[-1]
+    stage.session.append(user("more"), assistant("words of the answer " * 1_500, stop="stop"))
+    stage.say("and on")
+    riding = next(request for request in stage.model.requests if request.purpose == "compaction")
+    assert riding.messages[: len(before.messages)] == before.messages
+    assert (riding.system, riding.dynamic, riding.tools) == (before.system, before.dynamic, before.tools)
+
+
+def test_a_draft_that_does_not_pass_riding_is_asked_for_as_text():
+    def answer(request):
+        rides = request.purpose == "compaction" and len(request.messages) > 1
+        return "Sure, shall I go on?" if rides else GOOD if request.purpose == "compaction" else "ok"
+
+    stage = Stage([answer] * 50, window=32_768, rides=lambda conversation, text: True)
+    long_talk(stage, turns=14, size=300)
+    stage.say("go on")
+    stage.session.append(user("more"), assistant("words of the answer " * 1_500, stop="stop"))
+    stage.say("and on")
+    done = [event for event in stage.told if isinstance(event, events.Compacted)]
+    assert [event.outcome for event in done] == ["compacted"]
+    assert len({len(r.messages) for r in stage.model.requests if r.purpose == "compaction"}) == 2

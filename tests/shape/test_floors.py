@@ -39,6 +39,8 @@ WORLD = {
 
 LATE = {
     ("clew.models.catalog", "genai_prices"),
+    ("clew.workspace.mcp", "mcp"),
+    ("clew.workspace.mcp", "httpx2"),
     ("clew.models.discover", "httpx2"),
     ("clew.models.local", "httpx2"),
     ("clew.models.pull", "httpx2"),

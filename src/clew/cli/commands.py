@@ -1,5 +1,6 @@
 """The commands over sessions and their compactions."""
 
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from clew.app import Arrival, Clew
+from clew.app import Clew
 from clew.cli import config_commands, demo
 from clew.cli.group import Commands, Numbers
 from clew.cli.options import (
@@ -30,10 +31,12 @@ from clew.errors import BadInput, ClewError, UnknownEntry, UnknownSession
 from clew.render import arrival as arrivals
 from clew.render import as_json, listing
 from clew.render import compaction as compaction_words
-from clew.render.text import number, one_line, visible
+from clew.render.layout import sentence
+from clew.render.text import number, one_line
 from clew.render.treemap import Map
 from clew.render.treemap_png import png as map_as_png
 from clew.render.treemap_svg import svg as map_as_svg
+from clew.runtime.arrival import Arrival
 from clew.runtime.compaction import Declined
 from clew.runtime.session import Session
 from clew.store.port import Record
@@ -109,7 +112,7 @@ def sessions(
         elif rows:
             out.print(listing.sessions(rows, now))
         else:
-            out.print("No sessions yet. `clew import FILE` brings one in; `clew demo` shows one.")
+            show([sentence("No sessions yet. `clew import FILE` brings one in; `clew demo` shows one.")])
 
 
 @app.command()
@@ -148,7 +151,9 @@ def context(
 
 @app.command()
 def compact(
-    target: Annotated[str, typer.Argument(metavar="KEY|FILE", help="A session's key, or a file to import first.", callback=_named)],
+    target: Annotated[
+        str, typer.Argument(metavar="KEY|FILE", help="A session's key, or a file to import first.", callback=_named)
+    ],
     focus: Annotated[str | None, typer.Argument(help="What the brief should cover well; up to 800 characters.")] = None,
     model: ModelOption = None,
     by_rules: Annotated[bool, typer.Option("--by-rules", help="Ask no model: rules write the brief.")] = False,
@@ -214,7 +219,8 @@ def compactions_(
                 elif wounds:
                     out.print(listing.compactions(wounds, now_ms(), _source(session)))
                 else:
-                    out.print(f"Session {key} has no compaction yet. `clew compact {key}` makes one.")
+                    none = f"Session {key} has no compaction yet. `clew compact {shlex.quote(key)}` makes one."
+                    show([sentence(none)])
             case _:
                 raise typer.BadParameter(
                     "Give a session's key, or `show` and a compaction's id.", param_hint="KEY | show ID"
@@ -229,9 +235,8 @@ def undo(key: KeyArgument, json: JsonOption = False, store: StoreOption = None, 
         if json:
             show_json({"ok": True, "key": key, "undone": name, "tokensBefore": before, "tokensAfter": after})
         else:
-            out.print(
-                f"Took compaction {name} back: the view has {number(after)} tokens again (it had {number(before)})."
-            )
+            words = f"Took compaction {name} back: the view has {number(after)} tokens again (it had {number(before)})."
+            show([sentence(words)])
 
 
 @app.command()
@@ -256,7 +261,11 @@ def pin(
         pinned = session.pinned()
         records = clew.store.entry_many(key, list(pinned))
         if json:
-            show_json(as_json.pins(key, pinned, records))
+            listed = [
+                {"id": name, "number": records[name].seq if name in records else None, "text": text}
+                for name, text in pinned.items()
+            ]
+            show_json({"ok": True, "key": key, "pinned": listed})
         elif target:
             show(listing.pinned(target, off=off, left=len(pinned)))
         else:
@@ -327,7 +336,9 @@ def _entry(session: Session, name: str) -> Record:
     if name.startswith("#"):
         last = session.row().entries
         if not (name[1:].isdecimal() and 1 <= int(name[1:]) <= last):
-            raise UnknownEntry(f"Session {session.key} has entries 1 to {last}; there is no {name}. Nothing was changed.")
+            raise UnknownEntry(
+                f"Session {session.key} has entries 1 to {last}; there is no {name}. Nothing was changed."
+            )
     return session.find(name)
 
 

@@ -16,6 +16,7 @@ from clew.models.scripted import ScriptedModel
 from clew.render import arrival as arrivals
 from clew.render import compaction as compaction_words
 from clew.render import listing
+from clew.render.layout import Row
 from clew.render.text import number
 from clew.store.sqlite import SqliteStore
 
@@ -56,19 +57,27 @@ def _play(clew: Clew) -> None:
     _, threads = session.trace()
     show(listing.threads(threads[:SHOWN]))
     more = len(threads) - SHOWN
-    out.print(f"       … {more} more lines: asks, rules, to-dos, files, failures and identifiers, kept by rules")
+    show(
+        [
+            Row(
+                Text("       "),
+                Text(f"… {more} more lines: asks, rules, to-dos, files, failures, identifiers, kept by rules"),
+            )
+        ]
+    )
     _step("4", "One line followed back to where it came from")
     line = next(thread for thread in threads if thread.text.removeprefix("- ").startswith(FOLLOWED))
     show(listing.threads(session.trace(line.number)[1], quote=6))
     _step("5", "And back again: undo, then the same without any model")
     name, before, after = session.undo()
-    out.print(f"  took {name} back: {number(before)} → {number(after)} tokens, the view is what it was")
+    back = f"took {name} back: {number(before)} → {number(after)} tokens, the view is what it was"
+    show([Row(Text("  "), Text(back))])
     show(compaction_words.outcome(ran(clew, clew.compact(came.key, by_rules=True, window=200_000)), came.key))
 
 
 def _step(nth: str, words: str) -> None:
     out.print()
-    out.print(Text.assemble((f" {nth} ", "reverse"), (f" {words}", "bold")))
+    show([Row(Text.assemble((f" {nth} ", "reverse"), " "), Text(words, style="bold"))])
 
 
 def _farewell(store: Path | None) -> None:
@@ -76,5 +85,5 @@ def _farewell(store: Path | None) -> None:
     kept = f" (this one is kept in {store})" if store else ""
     out.print(Text.assemble(("Try it on a session of your own", "bold"), f"{kept}:"))
     out.print(
-        "  .venv/bin/clew compact ~/.claude/projects/…/SESSION.jsonl      or any OpenAI, Anthropic, Pi, OpenClaw file"
+        "  .venv/bin/clew compact ~/.claude/projects/…/SESSION.jsonl\n  or any OpenAI, Anthropic, Pi, OpenClaw file"
     )

@@ -20,7 +20,7 @@ JSON = "clew.json"
 
 
 class Commands(TyperGroup):
-    """Runs a command; errors and an interrupt end it with words (with `--json`: with an object), not with a traceback."""
+    """Runs a command; errors and an interrupt end it with words (`--json`: with an object), never with a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments, and remember whether they ask for JSON."""
@@ -76,7 +76,8 @@ def _ended(ctx: Any, error: BaseException, words: str, code: int) -> typer.Exit:
 def _said(error: OSError) -> str:
     if error.filename is None:
         return f"The output could not be written ({error.strerror or error}); what was stored stays."
-    return f"{error.filename} cannot be opened or written ({error.strerror}); the store is as it was. Choose another place."
+    why = f"{error.filename} cannot be opened or written ({error.strerror})"
+    return f"{why}; the store is as it was. Choose another place."
 
 
 def _let_go_of_output() -> None:

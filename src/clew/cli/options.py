@@ -46,8 +46,8 @@ class Output(Console):
         raise
 
 
-out = Output(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False)
+out = Output(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def opened(store: Path | None, config: Path | None) -> Clew:

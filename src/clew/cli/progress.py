@@ -14,17 +14,22 @@ STAGES = {"chunk": "reading the conversation", "merge": "writing the brief", "tu
 """The stages of a compaction in words."""
 
 
+MARGIN = 6
+"""Columns for the spinner before the line and for what is typed behind it."""
+
+
 class Line:
     """The line as it stands now: whoever draws it again sees the seconds go on."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._began = clock, clock()
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console, self._clock, self._began = console, clock, clock()
         self.step: Progress | None = None
 
     def __rich__(self) -> Text:
-        """One line, cut where the terminal ends."""
-        seconds = int(self._clock() - self._began)
-        return Text(words(self.step, seconds), no_wrap=True, overflow="ellipsis")
+        """One line that leaves room at its end, so that a `^C` typed there does not break it."""
+        line = Text(words(self.step, int(self._clock() - self._began)), no_wrap=True)
+        line.truncate(max(1, self._console.width - MARGIN), overflow="ellipsis")
+        return line
 
 
 @contextmanager
@@ -33,7 +38,7 @@ def shown(console: Console, *, quiet: bool) -> Iterator[Callable[[Progress], Non
     if quiet or not console.is_terminal or not console.file.isatty():
         yield None
         return
-    line = Line()
+    line = Line(console)
 
     def on_step(step: Progress) -> None:
         line.step = step

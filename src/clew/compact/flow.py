@@ -14,6 +14,7 @@ from clew.compact.brief import Ask, Stage, Style
 from clew.compact.job import Accepted, Failure, Job, Refused, Reply
 from clew.compact.review import Review
 from clew.compact.serialize import Piece, chunks, clip, pieces
+from clew.transcript import Said
 
 SMALLEST_CHUNK = 200
 """Tokens of conversation below which a chunk is not halved again when the model's window overflows."""
@@ -39,6 +40,8 @@ def compaction(job: Job) -> Requests:
         return accepted
     if job.writer is None:
         return review.by_rules()
+    if job.rides and (riding := (yield from _ride(job, review))):
+        return riding
     turn = ""
     if job.cut.history and job.cut.prefix:
         started = yield from _distil(job, pieces(job.cut.prefix, job.count), "turn", previous=None)
@@ -50,6 +53,16 @@ def compaction(job: Job) -> Requests:
         review.failed(drafted)
         return review.give_up(drafted.code, drafted.message)
     return (yield from _refine(job, review, drafted, turn))
+
+
+def _ride(job: Job, review: Review) -> Generator[Ask, Reply | Failure, Accepted | None]:
+    """A draft asked for at the end of the conversation itself; None where it did not pass."""
+    kept = sum(isinstance(entry.body, Said) for entry in job.cut.tail)
+    reply = yield _ask(job, brief.ride_prompt(_style(job), kept=kept), "ride")
+    if isinstance(reply, Failure):
+        review.failed(reply)
+        return None
+    return review.examine(_whole(reply), cut_off=reply.cut_off)
 
 
 def _refine(job: Job, review: Review, drafted: Drafted, turn: str) -> Requests:

@@ -2,8 +2,9 @@
 
 Reading is linear. One pass cuts a text into runs of characters an identifier may have, and only the distinct runs are
 looked at more closely, so megabytes of tool output with the same names again and again cost little. A run holds no
-quote, bracket, comma or full-width mark, and an ideograph only behind a slash, a dot or an equals sign: an id between
-Chinese characters is found, and a full stop after a URL is not part of it.
+quote, bracket, comma or full-width mark, and an ideograph only behind a joint (`/`, `_`, `.`, `=`) or, where a file's
+name begins with it, before one: an id between Chinese characters is found, a full stop after a URL is not part of it.
+What terminals draw colours with is taken out first. Of more than READ characters the two ends are read.
 """
 
 import re
@@ -16,13 +17,28 @@ from clew.transcript import Call, Message, Text, blocks_of
 CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003347f"
 """Scripts written without blanks: a letter of theirs next to an identifier is its neighbour, not its continuation."""
 
+READ = 1_000_000
+"""Characters of one text that are read for names: half from its head, half from its tail."""
+
+COLOUR = re.compile(
+    r"\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|\x1b\[[0-9;?]{0,20}[ -/]?[@-~]|\x1b[=>()#][0-9A-B]?"
+    r"|(?:\\u001b|\\x1b|\\033|\\e)?\[(?:\d{1,3}(?:;\d{1,3}){0,4})m"
+)
+"""What a terminal takes for colour and cursor, also where it was escaped, and where its first character got lost."""
+
 _LETTERS = r"A-Za-z0-9_\u00c0-\u02af\u0370-\u1fff"
 _MARKS = r".~/:@#%&?=+$*!-"
 _RUN = re.compile(
     r"\\[nrt]"  # an escaped line break in quoted text is no letter
     r"|([A-Za-z]:\\[^\s\"'`<>|*?,;()\[\]{}]++"  # a Windows path
-    rf"|[{_LETTERS}{_MARKS}]{{3,}}+(?:(?<=[/=.&-])[{CJK}]++[{_LETTERS}{_MARKS}]*+)*+)"
+    rf"|(?<![{CJK}])[{CJK}]{{1,24}}+(?=[_./-])(?:[{_LETTERS}{_MARKS}]++(?:(?<=[/=.&_-])[{CJK}]++)?+)++"  # 报表_4.csv
+    rf"|[{_LETTERS}{_MARKS}]{{3,}}+(?:(?<=[/=.&_-])[{CJK}]++[{_LETTERS}{_MARKS}]*+)*+)"
 )
+_IDEOGRAPHS = re.compile(rf"[{CJK}]+")
+_BEFORE_A_NAME = re.compile(
+    r".*(?:打开|查看|请看|看看|编辑|读取|修改|删除|创建|生成|运行|文件|名为|叫做|这个|那个|的|把|了|の|を|は)"
+)
+"""Words that stand before a file's name in a script without blanks; what is behind them is the name."""
 _COMMON = re.compile(r"[a-z]*[.,:;!?]*|[A-Z]?[a-z]+[.,:;!?]*|\d{1,5}[.,:;!?]*|[\W_]+|[A-Z]{1,20}[.,:;!?]*")
 _SPLIT = re.compile(r"[=&?!|*$+%,;]+")
 _LEFT, _RIGHT = ":%", ".:#/@~-"
@@ -58,7 +74,7 @@ KINDS: dict[str, str] = {
     "version": r"v\d+(?:\.\d+)+(?:[.-][\w.-]+)?|\d+\.\d+\.\d+(?:[.-]?[\w.-]+)?|@?[\w./-]+@v?\d+(?:\.\d+)+[\w.-]*",
     "ticket": r"(?!(?:UTF|ISO|SHA|MD)-)[A-Z][A-Z0-9]{1,9}-\d+|(?:[\w.-]+/[\w.-]+)?#\d{2,}",
     "host": (
-        rf"(?:[A-Za-z0-9_-]+\.)+{_TLD}(?::\d{{1,5}}(?:/\S*)?)?|localhost:\d{{1,5}}(?:/\S*)?"
+        rf"(?![A-Za-z0-9_-]+\.pl$)(?:[A-Za-z0-9_-]+\.)+{_TLD}(?::\d{{1,5}}(?:/\S*)?)?|localhost:\d{{1,5}}(?:/\S*)?"
         r"|[a-z][a-z0-9-]+:\d{4,5}|[a-z0-9-]+(?:\.[a-z0-9-]+)+:\d{2,5}"
     ),
     "pair": r"[A-Za-z]+/[A-Za-z]+",  # origin/main, but also and/or
@@ -91,13 +107,40 @@ _KIND = re.compile("|".join(f"(?P<{name}>{form})" for name, form in KINDS.items(
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]{1,20}://|\bgit@).*")
 _PLACE = re.compile(rf"(.*\.{_EXT})(?:[:-]\d+\b.*|#.*)|(.*/.*):\d+(?:[:-]\d+)*")
 """A line number behind a file, as compilers and grep write it, is not part of its name."""
+_SED = re.compile(r"[sy]([/#,@]).+\1.*\1?[gimpeIM\d]{0,3}")
+_SHEBANG = re.compile(r"#!(/[\w./-]*?/(?:env|perl|python[\d.]*|bash|sh|zsh|node|ruby|php))(?=[A-Za-z]|$)")
+_OPENERS = frozenset(
+    """A About Actually After Again All Also An And Any Are As At Based Be Because Before Both But By Can Could Did Do
+    Does Each Either Ensure Even Every Finally First Following For From Given Had Has Have He Hence Here How
+    However I If In Instead Into Is It Its Just Last Later Let Lets Like Look Looking Make Many Maybe Might More Most My
+    Neither Next No Not Note Nothing Now Of On Once One Only Or Our Perhaps Please Run Second See She Should Similarly
+    Since So Some Something Sometimes Still Such Sure That The Their Then There Therefore These They Third This Those
+    Though Thus To Try Two Unfortunately Until Use Using Was We Well Were What When Where Whether Which While Who Why
+    Will With Without Would Yes Yet You Your""".split()
+)
+"""Words that open an English sentence: behind a full stop without a blank they are no part of a name."""
 _HEX = re.compile(r"(?:0x)?[0-9A-Fa-f-]{7,}")
+_ENDING = re.compile(rf"\.{_EXT}$")
 _BLOB = re.compile(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=\D*\d)[A-Za-z0-9]{24,}")
 
 
 def find(text: str) -> list[str]:
     """The identifiers of a text, each once, in the order they first stand in it."""
-    return list(dict.fromkeys(name for run in dict.fromkeys(_RUN.findall(text)) if run for name in _names(run)))
+    runs = dict.fromkeys(_RUN.findall(uncoloured(ends(text, READ))))
+    return list(dict.fromkeys(name for run in runs if run for name in _names(run)))
+
+
+def uncoloured(text: str) -> str:
+    """A text without a terminal's escape sequences."""
+    return COLOUR.sub("", text).replace("\x1b", "") if "\x1b" in text or "m" in text and "[" in text else text
+
+
+def ends(text: str, most: int) -> str:
+    """A text, or of a longer one its two ends, cut at line breaks: `most` characters in all."""
+    if len(text) <= most:
+        return text
+    head, tail = text[: most // 2], text[-(most // 2) :]
+    return f"{head[: head.rfind(chr(10)) + 1] or head}\n{tail[tail.find(chr(10)) + 1 :] or tail}"
 
 
 @lru_cache(maxsize=1 << 16)
@@ -198,20 +241,43 @@ def _names(run: str) -> tuple[str, ...]:
     """The identifiers in one run of characters, such as `--output=build/x.js` or `main.go:12:`."""
     if _COMMON.fullmatch(run):
         return ()
+    if opening := _IDEOGRAPHS.match(run):
+        return _of_ideographs(run, opening.end())
+    if interpreter := _SHEBANG.match(run):
+        return (interpreter[1], *_names(run[interpreter.end() :]))
     if len(run) <= _LONGEST * 8 and (url := _URL.search(run)):
         return (*_names(run[: url.start()]), url.group().rstrip(_RIGHT + "?&=!,;*$+%"))
     return tuple(name for piece in _SPLIT.split(run) if len(piece) <= _LONGEST for name in _of_piece(piece))
 
 
+def _of_ideographs(run: str, opening: int) -> tuple[str, ...]:
+    """A file whose name begins with ideographs, whole; before anything else they are neighbours."""
+    name = _BEFORE_A_NAME.sub("", run[:opening]) + run[opening:]
+    if kind(name) in ("file", "path") and _ENDING.search(name):
+        return (name,)
+    return _names(run[opening:])
+
+
 def _of_piece(piece: str) -> Iterator[str]:
     name = piece.lstrip(_LEFT).rstrip(_RIGHT)
+    if _SED.fullmatch(piece):
+        return
     if name.startswith("-") and not name.startswith("--"):
         name = name.lstrip("-")
     if place := _PLACE.fullmatch(name):
         name = place[1] or place[2]
     found = kind(name)
-    if found and not (found in ("path", "pair") and _BLOB.search(name)):
+    if found == "symbol" and (glued := _glued(name)):
+        for part in glued:
+            yield from _of_piece(part)
+    elif found and not (found in ("path", "pair") and _BLOB.search(name)):
         yield name
     elif ":" in name.strip(":"):
         for part in name.split(":"):
             yield from _of_piece(part)
+
+
+def _glued(name: str) -> list[str]:
+    """The parts of `here.Let` or `foo_bar.The`, where a full stop lost its blank; nothing for a true name."""
+    parts = name.split(".")
+    return parts if any(part in _OPENERS for part in parts[1:]) else []

@@ -56,6 +56,9 @@ class Job(msgspec.Struct, frozen=True):
     """`provider/model` of the summariser; None for a brief by rules."""
     given: str | None = None
     """A draft from a registered compaction provider, tried before the model is asked."""
+    rides: bool = False
+    """Whether the first draft is asked for at the end of the conversation's own request, which is cheaper where the
+    provider's cache holds it."""
     given_by: str = "provider"
     """Who wrote that draft."""
     focus: str | None = None

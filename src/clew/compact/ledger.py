@@ -8,9 +8,11 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-from clew.compact import ledger_failures, ledger_words, rules, toolcalls
-from clew.compact.identifiers import find, values
+from clew.compact import ledger_decisions, ledger_failures, ledger_words, rules, toolcalls
+from clew.compact.identifiers import ends, find, uncoloured, values
+from clew.compact.ledger_asks import NOTICE, Asks
 from clew.compact.ledger_layout import Rendered
+from clew.compact.ledger_losses import unrendered
 from clew.compact.ledger_paths import essential
 from clew.compact.ledger_render import render
 from clew.compact.ledger_shelf import Shelf, stored
@@ -20,7 +22,6 @@ from clew.transcript import (
     Compaction,
     Entry,
     Ledger,
-    LedgerItem,
     Pin,
     Said,
     Shell,
@@ -30,18 +31,12 @@ from clew.transcript import (
     text_of,
 )
 
-__all__ = ["Rendered", "gather", "render"]
+__all__ = ["Rendered", "gather", "render", "unrendered"]
 
-ASK = 8000
-"""Characters of one ask that are stored; of a longer one, a pasted file say, its head and its tail."""
-ASKS = 48_000
-"""Characters of all stored asks together; the longest give way first."""
-NUDGE = 40
-"""Characters up to which a message sent into an unfinished turn (`go on`) does not close the ask before it."""
+READ = 400_000
+"""Characters of one result, argument or answer that are read for names: half from its head, half from its tail."""
 AIMED = 300
 """Characters up to which an argument is thought to be about the names in it."""
-NOTICE = ("<task-notification>", "<bash-notification>", "[Request interrupted")
-"""How a message begins that a harness sent in the user's name: it is kept, but it asks for nothing."""
 COMMAND = 300
 """Characters of a failed command that are kept."""
 
@@ -63,11 +58,11 @@ class _Reader:
         self.at = known.position
         self.source = ""
         self.shelves = {section: Shelf(getattr(known, section)) for section in SECTIONS}
+        self.asks = Asks(self.shelves["asks"])
         self.calls: dict[str, Call] = {}
-        self.finished = True
 
     def ledger(self) -> Ledger:
-        self.shelves["asks"].items = {item.key: item for item in _fitting(list(self.shelves["asks"].items.values()))}
+        self.asks.close()
         kept = {name: stored(name, shelf.items.values(), self.at) for name, shelf in self.shelves.items()}
         return Ledger(**kept, position=self.at)
 
@@ -88,30 +83,28 @@ class _Reader:
                 self._names(brief.summary, "said")
         self.at += 1
 
-    def _put(self, section: str, key: str, text: str, state: str = "", uses: int = 1) -> None:
-        self.shelves[section].put(key, text, self.at, self.source, state, uses=uses)
+    def _put(self, section: str, key: str, text: str, state: str = "") -> None:
+        self.shelves[section].put(key, uncoloured(text), self.at, self.source, state)
 
     def _user(self, message: User) -> None:
-        words = ledger_words.asked(text_of(message))
+        words = uncoloured(ledger_words.asked(text_of(message)))
+        self._names(words, "seen" if message.synthetic or words.startswith(NOTICE) else "asked")
         if message.synthetic or not words:
-            self._names(words, "seen")
             return
         if words.startswith(NOTICE):
-            self._put("asks", _digest(words), ledger_words.ends(words, ASK), "notice")
-            self._names(words, "seen")
+            self.asks.noticed(_digest(words), words, self.at, self.source)
             return
-        if self.finished or len(words) > NUDGE:
-            self._answered()
-        self._put("asks", _digest(words), ledger_words.ends(words, ASK), "open")
+        self.asks.said(_digest(words), words, self.at, self.source)
         for rule in rules.stated(words):
             self._put("rules", _digest(rule), rule)
-        self._names(words, "asked")
-        self.finished = False
+        for sentence in rules.lifting(words):
+            self._lift(sentence)
 
-    def _answered(self) -> None:
-        for key, ask in self.shelves["asks"].items.items():
-            if ask.state == "open":
-                self.shelves["asks"].mark(key, "answered")
+    def _lift(self, sentence: str) -> None:
+        """A rule the user took back stays in the ledger, so that it is known to be gone."""
+        standing = [item for item in self.shelves["rules"].items.values() if item.state != "lifted"]
+        for at in rules.lifted(sentence, [item.text for item in standing]):
+            self._put("rules", standing[at].key, standing[at].text, "lifted")
 
     def _assistant(self, message: Assistant) -> None:
         words, called = text_of(message), False
@@ -121,13 +114,21 @@ class _Reader:
                 self._call(block)
             elif isinstance(block, Text):
                 self._names(block.text, "said")
-        for decision in ledger_words.decisions(words):
-            self._put("decisions", _digest(decision), decision)
+        for decision in ledger_decisions.decisions(ends(words, READ)):
+            self._decision(decision)
         if boxed := toolcalls.boxes(words):
             self._list(boxed)
-        self.finished = bool(words.strip()) and not called and message.stop in (None, "stop")
-        if called and not words:
-            self.finished = False
+        if called:
+            self.asks.works()
+        elif words.strip() and message.stop in (None, "stop"):
+            self.asks.answers()
+
+    def _decision(self, decision: ledger_decisions.Decision) -> None:
+        """The newest one on a topic holds; a cause found is about what was asked last."""
+        topic = decision.topic
+        if topic in ledger_decisions.ABOUT_THE_ASK:
+            topic += self.asks.newest()
+        self._put("decisions", _digest(topic or decision.text), decision.text)
 
     def _call(self, call: Call) -> None:
         self.calls[call.id] = call
@@ -138,8 +139,6 @@ class _Reader:
             self._list(listed)
         elif one := toolcalls.task(call):
             self._task(one)
-        for subject in ledger_words.commits(toolcalls.command(call) or ""):
-            self._put("decisions", _digest(subject), f"committed: {subject}")
 
     def _file(self, effect: toolcalls.Effect) -> None:
         path = effect.path.removeprefix("./")
@@ -171,19 +170,22 @@ class _Reader:
     def _result(self, message: ToolResult) -> None:
         text = text_of(message)
         self._names(text, "seen")
-        self.finished = False
+        self.asks.works()
         if (call := self.calls.pop(message.call_id, None)) is None:
             return
         self._outcome(call, message, text)
         if (one := toolcalls.task(call)) and not one.key and (given := _CREATED.search(text)):
             self.shelves["todos"].items.pop(_digest(one.text), None)
             self._put("todos", f"#{given[1]}", one.text, one.state)
-        for answer in ledger_words.answers(text) if call.name == "AskUserQuestion" else ():
-            self._put("decisions", _digest(answer), f"the user chose: {answer}")
+        for decision in ledger_decisions.choices(call, text):
+            self._decision(decision)
 
     def _outcome(self, call: Call, message: ToolResult, text: str) -> None:
         tried = toolcalls.command(call) or " ".join([call.name, *toolcalls.paths(call), toolcalls.pattern(call) or ""])
-        self._tried(tried, text, ledger_failures.failed(message), stopped=ledger_failures.refused(message))
+        failed = ledger_failures.failed(message)
+        self._tried(tried, text, failed, stopped=ledger_failures.refused(message))
+        for decision in () if failed else ledger_decisions.commits(toolcalls.command(call) or ""):
+            self._decision(decision)
 
     def _tried(self, tried: str, text: str, failed: bool, *, stopped: bool = False) -> None:
         short = ledger_words.ends(" ".join(tried.split()), COMMAND)
@@ -213,7 +215,7 @@ class _Reader:
 
     def _names(self, text: str, state: str) -> None:
         shelf = self.shelves["identifiers"]
-        for name in dict.fromkeys(part for found in find(text) for part in essential(found)):
+        for name in dict.fromkeys(part for found in find(ends(text, READ)) for part in essential(found)):
             shelf.count(name, self.at, self.source, state)
 
 
@@ -224,7 +226,3 @@ def _digest(text: str) -> str:
     """The key of a fact that has no name: equal words have equal keys, whatever their blanks and their case."""
     return hashlib.blake2b(" ".join(text.lower().split()).encode(errors="replace"), digest_size=6).hexdigest()
 
-
-def _fitting(asks: list[LedgerItem]) -> list[LedgerItem]:
-    most = ledger_words.level([len(ask.text) for ask in asks], ASKS)
-    return [LedgerItem(a.key, ledger_words.ends(a.text, max(most, 80)), a.at, a.uses, a.state, a.sources) for a in asks]

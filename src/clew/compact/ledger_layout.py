@@ -1,13 +1,17 @@
 """How facts are laid out as lines: rows that know their sources, sections under headings, room divided by shares."""
 
+import re
 from collections.abc import Sequence
 
 import msgspec
 
+from clew.compact.identifiers import uncoloured
 from clew.transcript import LedgerItem, Line
 
-ROW = 100
+ROW = 140
 """Characters of a row of names."""
+
+_CITED = re.compile(r"^(?:\s*>)+\s*")
 
 
 class Rendered(msgspec.Struct, frozen=True):
@@ -57,16 +61,20 @@ def compose(sections: Sequence[tuple[str, Sequence[Row]]], always: Sequence[str]
     return Rendered("\n".join(written), tuple(lines), tuple(dict.fromkeys(losses)))
 
 
-def quoted(item: LedgerItem, text: str) -> list[Row]:
-    """An ask as it was said, behind `> `, without its blank lines, and how often it was made."""
-    opening = f"- (asked {item.uses} times) " if item.uses > 1 else "- "
-    first, *rest = [line.rstrip() for line in text.splitlines() if line.strip()] or [""]
-    return [Row("\n".join([f"{opening}{first}", *(f"> {line}" for line in rest)]), item.sources)]
+def quoted(item: LedgerItem, text: str, note: str = "") -> list[Row]:
+    """An ask as it was said, behind `> `, without its blank lines, with a note on it and how often it was made.
+
+    A line the user quoted himself has a `»` in place of its own `>`.
+    """
+    notes = ", ".join(filter(None, [note, f"asked {item.uses} times" if item.uses > 1 else ""]))
+    lines = [_CITED.sub("» ", line.rstrip()) for line in text.splitlines() if line.strip()] or [""]
+    opening = f"- ({notes}) " if notes else "- "
+    return [Row("\n".join([f"{opening}{lines[0]}", *(f"> {line}" for line in lines[1:])]), item.sources)]
 
 
 def whole(item: LedgerItem) -> Row:
     """A pinned message, every line of it."""
-    lines = [f"> {line}".rstrip() for line in item.text.split("\n")]
+    lines = [f"> {line}".rstrip() for line in uncoloured(item.text).split("\n")]
     return Row("\n".join([f"- ({item.state or 'a'} message)", *lines]), item.sources)
 
 

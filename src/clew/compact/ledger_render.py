@@ -2,18 +2,20 @@
 
 Every section has a share of the room; what it does not use flows on to those that want more. Rules and pins are the
 floor: they are written whole even where they alone exceed the budget. Quoted words are set behind `> `, so no line of
-theirs can pass for a heading.
+theirs can pass for a heading. What the text beside the brief shows takes no room of it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
+from itertools import groupby
 
 import msgspec
 
-from clew.compact.identifiers import find, kind
+from clew.compact.identifiers import find
 from clew.compact.ledger_layout import Rendered, Row, box, compose, flat, flow, portions, quoted, whole
+from clew.compact.ledger_names import best, names, stated
 from clew.compact.ledger_paths import legible, relative, root
-from clew.compact.ledger_shelf import by_recency, by_score
+from clew.compact.ledger_shelf import CAPS, by_recency, full
 from clew.compact.ledger_words import ends, level
 from clew.tokens import estimate
 from clew.transcript import Ledger, LedgerItem
@@ -22,9 +24,9 @@ DECISIONS, TODOS, RULES, PENDING, IDENTIFIERS = HEADINGS = (
     "## Decisions", "## Open TODOs", "## Constraints/Rules", "## Pending user asks", "## Exact identifiers",
 )  # fmt: skip
 """The five headings of a brief, in their order."""
-ASKED, PINNED, STATED, FILES, STATE, FAILED, MORE = (
-    "## User asks, verbatim", "## Pinned", "## Rules the user stated", "## Files", "## To-do state",
-    "## Failed attempts", "## More identifiers",
+ASKED, PINNED, STATED, FILES, STATE, FAILED, MORE, CODE = (
+    "## User asks, oldest first", "## Pinned", "## Rules the user stated", "## Files", "## To-do state",
+    "## Failed attempts", "## More identifiers", "## Names in code",
 )  # fmt: skip
 """The headings of what the ledger adds."""
 
@@ -32,8 +34,16 @@ SHARES: dict[str, float] = {
     "asks": 0.26, "files": 0.18, "identifiers": 0.42, "todos": 0.06, "failures": 0.04, "decisions": 0.04,
 }  # fmt: skip
 """How the room is divided where every section wants more than there is."""
-ASK_LEAST = 24
+BESIDE: dict[str, float] = SHARES | {"asks": 0.22, "files": 0.12, "identifiers": 0.52}
+"""The same where a tail or a prose stands beside it, which tells the work at hand already."""
+ASK_LEAST = 36
 """Tokens below which an ask is not cut any further; the ones in the middle of the session are left out instead."""
+MOST_RULES, OLDEST_RULES = 60, 10
+"""Rules that are written; of more than that, so many of the oldest and then the newest."""
+MOST_DECISIONS, MOST_COMMITS = 12, 6
+"""Decisions that are written, and how many of them may be subjects of commits."""
+INSISTED = 6
+"""Exact identifiers that are written even though the other sections hold them all."""
 _Count = Callable[[str], int]
 
 
@@ -52,18 +62,25 @@ def render(
     below a model's prose that has the five. `shown` is text that stays in view beside it, that prose or the kept tail:
     identifiers that can be read there are not written again. `first` are identifiers that come before all others.
     """
-    beside = frozenset(name for found in find(shown) for name in legible(found))
+    near = _Near(frozenset(name for found in find(shown) for name in legible(found)), flat(shown))
     counted = lru_cache(maxsize=None)(count)
-    room, best = budget, None
+    room, fitting = budget, None
     for _ in range(8):
-        rendered = _Page(ledger, room, standalone, counted, beside, first).write()
+        rendered = _Page(ledger, room, standalone, counted, near, first).write()
         unused = budget - count(rendered.text)
-        if unused >= 0 and (best is None or len(rendered.text) > len(best.text)):
-            best = rendered
+        if unused >= 0 and (fitting is None or len(rendered.text) > len(fitting.text)):
+            fitting = rendered
         if room <= 0 or (0 <= unused <= budget // 64) or (unused > 0 and not rendered.losses):
             break
         room = max(0, room + unused - (unused < 0))
-    return best or rendered
+    return fitting or rendered
+
+
+class _Near(msgspec.Struct, frozen=True):
+    """What stays in view beside a brief: the names that can be read there, and its words on one line."""
+
+    names: frozenset[str]
+    words: str
 
 
 class _Page:
@@ -75,36 +92,49 @@ class _Page:
         room: int,
         standalone: bool,
         count: _Count,
-        beside: frozenset[str],
+        near: _Near,
         first: Collection[str],
     ) -> None:
-        self.ledger, self.standalone, self.count, self.beside = ledger, standalone, count, beside
+        self.ledger, self.standalone, self.count, self.near = ledger, standalone, count, near
         self.first = frozenset(first)
         self.base = root([item.key for item in (*ledger.files, *ledger.identifiers)])
-        self.files = merged(self.ledger.files, self.base)
-        self.losses: list[str] = []
-        self.rules = [Row(f"- {flat(item.text)}", item.sources) for item in by_recency(ledger.rules)]
+        self.losses = [section for section in CAPS if full(section, getattr(ledger, section))]
+        self.asks = [ask for ask in by_recency(ledger.asks) if ask.state != "nod"]
+        self.files = [file for file in merged(ledger.files, self.base) if not self._is_near(file)]
+        self.decisions = best_decisions(ledger.decisions)
+        self.rules = [Row(f"- {flat(item.text)}", item.sources) for item in self._rules()]
         self.pins = [whole(item) for item in ledger.pins]
         floor = self._cost([*self.rules, *self.pins]) + self._cost(Row(f"{heading}\n") for heading in self._headings())
-        wanted = self._wanted()
-        self.room = portions(wanted, SHARES, max(0, room - floor))
+        self.room = portions(self._wanted(), BESIDE if near.words else SHARES, max(0, room - floor))
         self.spare = max(0, room - floor) - sum(self.room.values())
 
+    def _rules(self) -> list[LedgerItem]:
+        """The rules that stand, the newest first; of too many, the first ones and the newest."""
+        standing = [rule for rule in by_recency(self.ledger.rules) if rule.state != "lifted"]
+        if len(standing) <= MOST_RULES:
+            return standing
+        self.losses.append("rules")
+        return [*standing[: MOST_RULES - OLDEST_RULES], *standing[-OLDEST_RULES:]]
+
+    def _is_near(self, file: LedgerItem) -> bool:
+        """Whether all there is to say of a file can be read beside the brief: that it was only read, and its name."""
+        return file.state == "read" and bool({file.key, relative(file.key, self.base)} & self.near.names)
+
     def _headings(self) -> tuple[str, ...]:
-        return (*HEADINGS, ASKED, FILES, FAILED) if self.standalone else (ASKED, STATED, FILES, STATE, FAILED, MORE)
+        return (*HEADINGS, ASKED, FILES, FAILED, CODE) if self.standalone else (ASKED, STATED, FILES, FAILED, MORE, CODE)
 
     def _cost(self, rows: Iterable[Row]) -> int:
         return sum(self.count(row.text) + 1 for row in rows)
 
     def _wanted(self) -> dict[str, int]:
-        names = " ".join(relative(item.key, self.base) for item in self.ledger.identifiers)
+        unseen = (item.key for item in self.ledger.identifiers if item.key not in self.near.names)
         return {
-            "asks": sum(self._size(item) + 4 for item in self.ledger.asks),
+            "asks": sum(self._size(item) + 4 for item in self.asks),
             "files": sum(self.count(relative(item.key, self.base)) + 1 for item in self.files) + 20,
-            "identifiers": self.count(names) + 40,
+            "identifiers": self.count(" ".join(relative(key, self.base) for key in unseen)) + 40,
             "todos": sum(self.count(item.text) + 6 for item in self.ledger.todos),
             "failures": sum(self.count(item.text) + 3 for item in self.ledger.failures),
-            "decisions": sum(self.count(item.text) + 3 for item in self.ledger.decisions),
+            "decisions": sum(self.count(item.text) + 3 for item in self.decisions),
         }
 
     def write(self) -> Rendered:
@@ -114,33 +144,33 @@ class _Page:
         older = [row for ask, rows in asks if ask.state != "open" for row in rows]
         files, failures = self._files(), self._failures()
         open_, settled = self._todos()
-        decisions = self._fill(
-            "decisions", [Row(f"- {flat(d.text)}", d.sources) for d in by_recency(self.ledger.decisions)]
-        )
+        decisions = self._fill("decisions", [Row(f"- {flat(d.text)}", d.sources) for d in self.decisions])
         so_far = [*pending, *older, *files, *failures, *open_, *settled, *decisions, *self.rules, *self.pins]
-        names = self._names("\n".join(row.text for row in so_far))
+        exact, code = self._names("\n".join(row.text for row in so_far))
         if self.standalone:
             sections = [
                 (DECISIONS, decisions),
                 (TODOS, open_),
                 (RULES, self.rules),
                 (PENDING, pending),
-                (IDENTIFIERS, names),
+                (IDENTIFIERS, exact),
                 (PINNED, self.pins),
                 (ASKED, older),
                 (FILES, files),
                 (STATE, settled),
                 (FAILED, failures),
+                (CODE, code),
             ]
         else:
             sections = [
-                (ASKED, [*pending, *older]),
+                (ASKED, [row for _, rows in asks for row in rows]),
                 (STATED, self.rules),
                 (PINNED, self.pins),
                 (STATE, [*open_, *settled]),
                 (FILES, files),
                 (FAILED, failures),
-                (MORE, names),
+                (MORE, exact),
+                (CODE, code),
             ]
         return compose(sections, HEADINGS if self.standalone else (), tuple(self.losses))
 
@@ -158,16 +188,22 @@ class _Page:
         return chosen
 
     def _asks(self) -> list[tuple[LedgerItem, list[Row]]]:
-        """Open asks from half of the room at least, then the newest, the first one, and the rest from new to old."""
-        listed = by_recency(self.ledger.asks)
-        ranked = sorted(listed, key=lambda ask: (ask.state == "notice", ask is not listed[0], ask is not listed[-1]))
+        """Asks in the order they were made, with a row for each gap: open ones from half of the room at least, then
+        the newest, the first one, and the rest from new to old."""
+        newest = next(iter(self.asks), None)
+        listed = [ask for ask in self.asks if ask is newest or not self._is_said(ask)]
+        ranked = sorted(listed, key=lambda ask: (ask.state == "notice", ask is not newest, ask is not listed[-1]))
         open_, closed = ([ask for ask in ranked if (ask.state == "open") is state] for state in (True, False))
         room = self.room["asks"]
-        pending = self._levelled(open_, max(room // 2, room - sum(self._size(ask) for ask in closed)))
-        left = room - sum(self._cost(rows) for _, rows in pending)
+        chosen = self._levelled(open_, max(room // 2, room - sum(self._size(ask) for ask in closed)))
+        left = room - sum(self._cost(rows) for _, rows in chosen)
         older = self._levelled(closed, left)
         self.spare += left - sum(self._cost(rows) for _, rows in older)
-        return [*pending, *older]
+        return with_gaps([*chosen, *older], [ask for ask in listed if ask.state != "notice"])
+
+    def _is_said(self, ask: LedgerItem) -> bool:
+        """Whether an ask stands, word for word, beside the brief."""
+        return len(ask.text) > ASK_LEAST and flat(ask.text) in self.near.words
 
     def _size(self, ask: LedgerItem) -> int:
         """The tokens of an ask with its marks: `- `, then `> ` before each further line."""
@@ -182,10 +218,15 @@ class _Page:
             most = level(sizes, room)
         if len(sizes) < len(asks) or most < max(sizes, default=0):
             self.losses.append("asks")
-        return [(ask, quoted(ask, self._within(ask.text, size, most))) for ask, size in zip(asks, sizes, strict=False)]
+        return [(ask, self._quoted(ask, size, most)) for ask, size in zip(asks, sizes, strict=False)]
 
-    def _within(self, text: str, size: int, most: int) -> str:
-        return text if size <= most else ends(text, max(40, len(text) * (most - 14) // size))
+    def _quoted(self, ask: LedgerItem, size: int, most: int) -> list[Row]:
+        """An ask within `most` tokens, with what there is to note on it."""
+        words = ask.text if size <= most else ends(ask.text, max(40, len(ask.text) * (most - 12) // size))
+        first = "the first" if ask is self.asks[-1] and len(self.asks) > 3 else ""  # noqa: PLR2004
+        state = "open" if ask.state == "open" and not self.standalone else ""
+        cut = "shortened" if words != ask.text else ""
+        return quoted(ask, words, ", ".join(filter(None, [first, state, cut])))
 
     def _files(self) -> list[Row]:
         rows, left = [], self.room["files"] + max(0, self.spare)
@@ -210,45 +251,54 @@ class _Page:
 
     def _todos(self) -> tuple[list[Row], list[Row]]:
         boxes = {"open": "[ ]", "active": "[ ] (in progress)", "done": "[x]", "cancelled": "[-]"}
-        listed = [item for item in by_recency(self.ledger.todos) if item.state in boxes]
+        listed = [item for item in by_recency(self.ledger.todos) if item.state in boxes and not self._is_ticked(item)]
         ranked = sorted(listed, key=lambda item: ("active", "open", "done", "cancelled").index(item.state))
         rows = {box(item, boxes[item.state]): item for item in ranked}
         chosen = self._fill("todos", list(rows))
         return ([row for row in chosen if rows[row].state in ("open", "active")],
                 [row for row in chosen if rows[row].state in ("done", "cancelled")])  # fmt: skip
 
-    def _root(self) -> list[Row]:
-        items = (*self.ledger.files, *self.ledger.identifiers)
-        below = next((item for item in items if self.base and item.key.startswith(f"{self.base}/")), None)
-        text = f"Paths are relative to {self.base} unless they start with / or ~."
-        return [Row(text, below.sources)] if below else []
+    def _is_ticked(self, item: LedgerItem) -> bool:
+        """Whether a to-do item is settled and can be read beside the brief."""
+        return item.state in ("done", "cancelled") and flat(item.text) in self.near.words
 
-    def _names(self, written: str) -> list[Row]:
-        """The identifiers not legible in what is written already, by rank, in rows of one kind each."""
-        seen = self.beside.union(*(legible(name) for name in find(written)), legible(self.base))
-        opening = self._root()
-        left = self.room["identifiers"] + self.spare - self._cost(opening)
-        chosen: dict[str, list[tuple[str, LedgerItem]]] = {}
-        ranked = by_score(self.ledger.identifiers, self.ledger.position)
-        for item in sorted(ranked, key=lambda item: item.key not in self.first):
-            name = relative(item.key, self.base)
-            if name in seen or item.key in seen:
-                continue
-            cost = self.count(f" {name}")
-            if cost > left:
-                self.losses.append("identifiers")
-                break
-            left -= cost
-            seen |= legible(name)
-            chosen.setdefault(GROUPS.get(kind(item.key), "ids"), []).append((name, item))
-        return [*opening, *(row for group, named in chosen.items() for row in flow(f"- {group}:", named))]
+    def _names(self, written: str) -> tuple[list[Row], list[Row]]:
+        """The rows of exact identifiers, the root of the paths before them, and the rows of names in code."""
+        opening = stated(self.base, (*self.ledger.files, *self.ledger.identifiers))
+        room = self.room["identifiers"] + self.spare - self._cost(opening)
+        more = {"beside": self.near.names, "first": self.first, "written": written}
+        found = names(self.ledger, self.base, room=room, count=self.count, **more)
+        if found.cut:
+            self.losses.append("identifiers")
+        exact = found.exact
+        if self.standalone and not exact:
+            exact = best(self.ledger, self.base, INSISTED)
+        return [*opening, *exact], found.code
 
 
-GROUPS = {
-    "path": "paths", "file": "paths", "flag": "flags", "symbol": "code", "env": "code", "url": "addresses",
-    "host": "addresses", "ip": "addresses", "email": "addresses",
-}  # fmt: skip
-"""Under which word a kind of identifier is written."""
+def with_gaps(
+    chosen: Sequence[tuple[LedgerItem, list[Row]]], asks: Iterable[LedgerItem]
+) -> list[tuple[LedgerItem, list[Row]]]:
+    """Chosen asks in the order of time; where others of `asks` were left out, a row says how many."""
+    rows = {ask.key: rows for ask, rows in chosen}
+    everyone = {ask.key: ask for ask in (*asks, *(ask for ask, _ in chosen))}
+    found: list[tuple[LedgerItem, list[Row]]] = []
+    for here, run in groupby(sorted(everyone.values(), key=lambda ask: (ask.at, ask.key)), lambda ask: ask.key in rows):
+        listed = list(run)
+        if here:
+            found += [(ask, rows[ask.key]) for ask in listed]
+        else:
+            sources = dict.fromkeys((listed[0].sources[-1], listed[-1].sources[-1]))
+            found.append((listed[0], [Row(f"- … {len(listed)} left out here …", tuple(sources))]))
+    return found
+
+
+def best_decisions(decisions: Iterable[LedgerItem]) -> list[LedgerItem]:
+    """The newest decisions, the newest first, with room for others than commits."""
+    listed = by_recency(decisions)
+    commits = [one for one in listed if one.text.startswith("committed: ")][:MOST_COMMITS]
+    kept = {one.key for one in commits}
+    return [one for one in listed if one.key in kept or not one.text.startswith("committed: ")][:MOST_DECISIONS]
 
 
 def merged(files: Iterable[LedgerItem], base: str) -> list[LedgerItem]:

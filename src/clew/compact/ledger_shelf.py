@@ -19,10 +19,14 @@ NEAR, FAR = 20, 100
 """Entries after which recency has fallen to 1/e: the step at hand, and the task at hand."""
 
 CAPS: dict[str, int] = {
-    "asks": 300, "rules": 60, "pins": 1000, "identifiers": 900, "files": 300, "todos": 120, "failures": 40,
+    "asks": 300, "rules": 240, "pins": 1000, "identifiers": 900, "files": 300, "todos": 120, "failures": 40,
     "decisions": 60,
 }  # fmt: skip
 """How many facts of a section are stored; a view of 160,000 tokens holds about 1,000 identifiers."""
+
+
+FIRST: dict[str, int] = {"asks": 1, "rules": 10}
+"""How many of the oldest facts of a section stay whatever comes: what the session was begun for, and its first rules."""
 
 
 class Shelf:
@@ -31,14 +35,17 @@ class Shelf:
     def __init__(self, items: Iterable[LedgerItem]) -> None:
         self.items = {item.key: item for item in items}
 
-    def put(self, key: str, text: str, at: int, source: str, state: str = "", *, uses: int = 1) -> None:
-        """Add a fact, or what is new of it: text, state, and where it was found (the first place, the newest two)."""
+    def put(self, key: str, text: str, at: int, source: str, state: str = "", *, again: bool = False) -> None:
+        """Add a fact, or what is new of it: text, state, and where it was found (the first place, the newest two).
+
+        With `again` it is another event in the same words, and what was known of the one before is forgotten.
+        """
         old = self.items.pop(key, None)
-        if old is None:
-            self.items[key] = LedgerItem(key, text, at, uses, state, (source,))
+        if old is None or again:
+            self.items[key] = LedgerItem(key, text, at, 1, state, (source,))
         else:
             sources = old.sources if source in old.sources else (old.sources[0], *old.sources[1:][-1:], source)
-            self.items[key] = LedgerItem(key, text, at, old.uses + uses, state, sources)
+            self.items[key] = LedgerItem(key, text, at, old.uses + 1, state, sources)
 
     def count(self, name: str, at: int, source: str, state: str) -> None:
         """Add an identifier, or one more entry that holds it. There are many: only the newest place is kept of each."""
@@ -78,7 +85,7 @@ def by_recency(items: Iterable[LedgerItem]) -> list[LedgerItem]:
     return sorted(items, key=lambda item: (-item.at, item.key))
 
 
-SETTLED = frozenset({"done", "cancelled", "gone", "fixed", "answered", "read"})
+SETTLED = frozenset({"done", "cancelled", "gone", "fixed", "answered", "read", "nod", "lifted"})
 """States that make a fact the first to go where a section is full."""
 
 
@@ -86,8 +93,15 @@ def stored(section: str, items: Iterable[LedgerItem], position: int) -> tuple[Le
     """What a section keeps: at most CAPS of it, identifiers by rank, the rest in the order of time."""
     if section == "identifiers":
         return tuple(by_score(items, position)[: CAPS[section]])
-    ranked = sorted(items, key=lambda item: (item.state in SETTLED, -item.at, item.key))
+    listed = sorted(items, key=lambda item: (item.at, item.key))
+    first = {item.key for item in listed[: FIRST.get(section, 0)]}
+    ranked = sorted(listed, key=lambda item: (item.key not in first, item.state in SETTLED, -item.at))
     return tuple(sorted(ranked[: CAPS[section]], key=lambda item: (item.at, item.key)))
+
+
+def full(section: str, kept: Iterable[LedgerItem]) -> bool:
+    """Whether a section is at its cap, so that something may have been left out of it."""
+    return len(list(kept)) >= CAPS[section]
 
 
 def stronger(old: str, new: str) -> str:

@@ -50,15 +50,17 @@ async def drive(
     *,
     timeout_s: float | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    base: Request | None = None,
 ) -> Accepted | Refused:
     """Run a compaction against the first model of `chain` that answers each request, and return its verdict.
 
-    `timeout_s` bounds each single request, in seconds. Cancelling the task cancels the compaction: nothing was written.
+    `base` is the conversation's own request, which those requests extend that ride on it. `timeout_s` bounds each
+    single request, in seconds. Cancelling the task cancels the compaction: nothing was written.
     """
     try:
         ask = next(requests)
         while True:
-            ask = requests.send(await _answer(ask, chain, timeout_s, on_progress))
+            ask = requests.send(await _answer(ask, chain, timeout_s, on_progress, base))
     except StopIteration as finished:
         verdict: Accepted | Refused = finished.value
         return verdict
@@ -67,7 +69,11 @@ async def drive(
 
 
 async def _answer(
-    ask: Ask, chain: Sequence[Model], timeout_s: float | None, on_progress: Callable[[Progress], None] | None
+    ask: Ask,
+    chain: Sequence[Model],
+    timeout_s: float | None,
+    on_progress: Callable[[Progress], None] | None,
+    base: Request | None,
 ) -> Reply | Failure:
     """One request's answer, or why there is none."""
     now = Progress(ask, 0, chain[0].name if chain else "")
@@ -85,7 +91,21 @@ async def _answer(
         show(Progress(ask, 0, event.next if isinstance(event, Switched) else event.model))
 
     show(now)
-    request = Request(
+    request = _request(ask, base, timeout_s)
+    try:
+        answer = await complete(chain, request, on_text=on_text if on_progress else None, on_event=on_event)
+    except (ProviderError, ModelError) as error:
+        return Failure(next(code for kind, code in CODES if isinstance(error, kind)), str(error))
+    return Reply(text_of(answer), cut_off=answer.stop == "length")
+
+
+def _request(ask: Ask, base: Request | None, timeout_s: float | None) -> Request:
+    """What is sent: the prompt alone, or behind the conversation's own messages, prompt and tools."""
+    if ask.rides and base is not None:
+        messages = (*base.messages, user(ask.prompt, synthetic=True))
+        own = msgspec.structs.replace(base, messages=messages, max_output=ask.max_output)
+        return msgspec.structs.replace(own, timeout_s=timeout_s, purpose="compaction")
+    return Request(
         (user(ask.prompt),),
         ask.system,
         max_output=ask.max_output,
@@ -93,8 +113,3 @@ async def _answer(
         timeout_s=timeout_s,
         purpose="compaction",
     )
-    try:
-        answer = await complete(chain, request, on_text=on_text if on_progress else None, on_event=on_event)
-    except (ProviderError, ModelError) as error:
-        return Failure(next(code for kind, code in CODES if isinstance(error, kind)), str(error))
-    return Reply(text_of(answer), cut_off=answer.stop == "length")

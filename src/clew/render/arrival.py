@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from clew.app import Arrival
 from clew.render.layout import Row, fact
 from clew.render.text import number, plural, visible
+from clew.runtime.arrival import Arrival
 
 MOST_BAD = 10
 """Bad lines that are named one by one."""

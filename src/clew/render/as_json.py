@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from clew.app import Arrival
+from clew.runtime.arrival import Arrival
 from clew.clock import iso
 from clew.prompt.report import Report
 from clew.runtime.compaction import Compacted, Declined, Outcome

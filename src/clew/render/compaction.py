@@ -8,12 +8,12 @@ from rich.text import Text
 
 from clew.compact.audit import blocking
 from clew.compact.brief import FOCUS_LIMIT, focus_of
-from clew.render.layout import Row, fact
+from clew.render.layout import Row, fact, item, sentence
 from clew.render.text import example, moment, number, one_line, percent, plural, visible
 from clew.runtime.compaction import Compacted, Declined, Outcome, Skipped
 from clew.runtime.session import Wound
 from clew.tokens import estimate
-from clew.transcript import Attempt, Compaction, Finding, Ledger, brief_text
+from clew.transcript import Attempt, Compaction, Finding, Ledger
 
 WIDTH = 110
 """Columns of a line that quotes something."""
@@ -68,7 +68,7 @@ def outcome(
         case Compacted():
             yield from _compacted(result, key, no_model=no_model, focus=focus, budget=budget)
         case Skipped():
-            yield _sentence(
+            yield sentence(
                 f"Nothing to compact: {result.reason} ({number(result.tokens)} tokens); nothing was changed."
             )
         case Declined(code="conflict"):
@@ -83,7 +83,7 @@ def _compacted(
     body = result.body
     said = Text.assemble(("Preview of " if result.preview else "Compacted ", "bold"), (visible(key), "bold cyan"))
     yield Row(Text(), said.append(f": {sizes(body)}; {verdict(body)}."), again="  ")
-    yield from facts(body, brief=body.tokens_after - result.cut.tail_tokens, budget=budget)
+    yield from facts(body, budget=budget)
     yield from _focus(body, focus)
     if no_model:
         yield fact("model", NO_MODEL)
@@ -98,7 +98,7 @@ def _compacted(
 def _next(result: Compacted, key: str) -> str:
     if result.preview:
         return f"clew compact {key} (this preview wrote nothing and asked no model)"
-    return f"clew trace {key} (or, in place of trace: undo, compactions, context)"
+    return f"clew trace {key} (or undo, compactions, context)"
 
 
 def _declined(result: Declined, key: str) -> Iterator[RenderableType]:
@@ -158,9 +158,7 @@ def _after(tried: Sequence[Attempt]) -> str:
     return " because the draft did not pass" if len(tried) == 1 else f" because none of {len(tried)} drafts passed"
 
 
-def facts(
-    body: Compaction, *, source: str | None = None, brief: int | None = None, budget: int | None = None
-) -> Iterator[Row]:
+def facts(body: Compaction, *, source: str | None = None, budget: int | None = None) -> Iterator[Row]:
     """What was freed, and the brief's size and author; `source` is the program an import came from."""
     before, after = body.tokens_before, body.tokens_after
     wound_up = f"{plural(body.covered, 'entry', 'entries')} wound up" if body.covered else ""
@@ -168,10 +166,8 @@ def facts(
     if freed := ", ".join(filter(None, [known, wound_up])):
         yield fact("freed", freed)
     took = f" in {body.duration_ms / 1000:.1f} s" if body.duration_ms is not None else ""
-    size = brief if brief is not None else estimate.text(brief_text(body.summary))
-    yield fact(
-        "brief", f"{number(size)} tokens{f' of {number(budget)}' if budget else ''}; by {author(body, source)}{took}"
-    )
+    size = number(estimate.text(body.summary)) + (f" of {number(budget)}" if budget else "")
+    yield fact("brief", f"{size} tokens; by {author(body, source)}{took}")
 
 
 def author(body: Compaction, source: str | None = None) -> str:
@@ -207,14 +203,14 @@ def audit(body: Compaction) -> Iterator[Row]:
 
 def _attempts(attempts: tuple[Attempt, ...]) -> Iterator[Row]:
     for nth, attempt in enumerate(attempts, 1):
-        writer = "rules" if attempt.writer == "ledger" else visible(attempt.writer)
+        name, writer = ("by rules", "") if attempt.writer == "ledger" else (f"attempt {nth}", f"{attempt.writer}, ")
         if attempt.failure:
-            said = f": no draft, {FAILURES.get(attempt.failure, attempt.failure)}"
-        else:
-            size = f", brief of {number(attempt.tokens)} tokens" if attempt.tokens else ""
-            found = findings(attempt.findings)
-            said = size + (":\n" + "\n".join(f"· {one}" for one in found) if found else ": no findings")
-        yield fact(f"attempt {nth}", writer + said)
+            yield fact(name, f"{writer}no draft: {FAILURES.get(attempt.failure, attempt.failure)}")
+            continue
+        size = f"brief of {number(attempt.tokens)} tokens" if attempt.tokens else "no brief"
+        found = findings(attempt.findings)
+        yield fact(name, f"{writer}{size}: {'' if found else 'no findings'}")
+        yield from (item(one) for one in found)
 
 
 def findings(found: Iterable[Finding]) -> list[str]:
@@ -242,6 +238,8 @@ def contents(ledger: Ledger) -> str:
 
 def lost(body: Compaction) -> str:
     """What of the old view is in neither brief nor tail."""
+    if body.verdict.outcome == "imported":
+        return "unknown, since the brief was not audited"
     if not body.lost_total:
         return "no identifier of the old view"
     return (
@@ -283,7 +281,3 @@ def some(texts: Sequence[str], total: int | None = None) -> str:
     named = [example(text) for text in texts[:EXAMPLES]]
     more = (len(texts) if total is None else total) - len(named)
     return ", ".join(named) + (f", … {number(more)} more" if more else "")
-
-
-def _sentence(words: str) -> Row:
-    return Row(Text(), Text(visible(words)), again="  ")

@@ -31,12 +31,23 @@ class Row:
             room = max(LEAST, options.max_width - self.label.cell_len)
             lines = list(self.words.wrap(console, room, overflow="fold", no_wrap=False))
         for nth, line in enumerate(lines or [Text()]):
+            line.rstrip()
             yield Text.assemble(self.again if nth else self.label, line)
 
 
 def fact(name: str, words: str, style: str = "") -> Row:
     """A row of a summary: the name of a fact, and the fact."""
     return Row(Text(f"  {name:<10} ", style="dim"), Text(visible(words), style=style))
+
+
+def item(words: str) -> Row:
+    """One of several things below a fact."""
+    return Row(Text(f"{'':<13}· ", style="dim"), Text(visible(words)), again=" " * 15)
+
+
+def sentence(words: str) -> Row:
+    """A sentence, wrapped between its words."""
+    return Row(Text(), Text(visible(words)), again="  ")
 
 
 class Cut:

@@ -1,6 +1,6 @@
 """Sessions, compactions, windows and threads as tables."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.table import Table
 from rich.text import Text
@@ -174,6 +174,26 @@ def quoted(record: Record, most: int) -> Iterator[Row | Text]:
         yield Row(Text("     │ "), Text(line), again="     │ ", only_terminal=True)
     if len(lines) > most:
         yield Text(f"     └ … {plural(len(lines) - most, 'more line')}; clew trace --json gives all", style="dim")
+
+
+def pinned(record: Record, *, off: bool, left: int) -> Iterator[Row | Text]:
+    """What `pin` did to a message, and with `off` what is left."""
+    did = "Took the pin off" if off else "Pinned"
+    text = pinned_text(record.entry.body.message) if isinstance(record.entry.body, Said) else ""
+    opening = Text.assemble((f"{did} #{record.seq}", "bold"), f" ({visible(what(record.entry))}): ")
+    yield Row(Text(), opening.append(one_line(text, 100)), again="  ")
+    if off and not left:
+        yield Text("Nothing is pinned.")
+
+
+def pins(texts: Mapping[str, str], records: Mapping[str, Record]) -> Iterator[Cut | Text]:
+    """The pinned messages by number; `texts` and `records` are by the id of their entry."""
+    for name, text in texts.items():
+        record = records.get(name)
+        label = f"{f'#{record.seq}':>5} {name}  " if record else f"{'':>5} {name}  "
+        yield Cut(Text(label, style="dim"), one_line(text, 10_000), Text())
+    if not texts:
+        yield Text("Nothing is pinned.")
 
 
 def _table(*columns: str) -> Table:

@@ -37,11 +37,11 @@ def one_line(text: str, width: int) -> str:
 
 
 def example(text: str, width: int = 60) -> str:
-    """`text` as one example of many: short, on one line, a path by its end (`…/auth/login.py`)."""
-    line = one_line(text, 10_000)
-    if "/" in line and "://" not in line and " " not in line:
-        return path_end(line, min(width, PATH))
-    return one_line(line, width)
+    """`text` as one example of many: short, on one line, words in quotes, a path by its end (`…/auth/login.py`)."""
+    line = one_line(text, 10_000).removeprefix("- ")
+    if " " in line:
+        return f"“{one_line(line, width)}”"
+    return path_end(line, min(width, PATH)) if "/" in line and "://" not in line else one_line(line, width)
 
 
 PATH = 32

@@ -49,6 +49,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """Where notes go today, as the model is told."""
     refresh: Callable[[], str] = lambda: ""
     """What is shown again after a compaction (`postCompactionSections`); empty for nothing."""
+    rides: Callable[[int, int], bool] = lambda conversation, text: False
+    """Whether a summary request is cheaper at the end of the conversation's own request of so many tokens, which the
+    provider's cache holds, than with the conversation as a text of so many tokens."""
     window: int | None = None
     """The window in tokens where the user says so; else the model is asked."""
     max_output: int | None = None

@@ -1,20 +1,114 @@
-"""A whole history stored at once: sized, its older briefs given ledgers, its window set where the source left it."""
+"""A whole history brought in: once, sized, its older briefs given ledgers, its window where the source left it."""
 
+import hashlib
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from clew.clock import NewId, Now
 from clew.compact.ledger import gather
-from clew.store.port import Draft, Store
+from clew.errors import BadInput, SessionExists
+from clew.runtime.lane import is_dead, owner
+from clew.store import archive
+from clew.store.archive import Imported
+from clew.store.port import Draft, SessionRow, Store
 from clew.tokens import estimate
-from clew.transcript import Compaction, Entry, Ledger, Reset, Undo
+from clew.transcript import Compaction, Entry, Ledger, Reset, Said, Undo
 
 UNFINISHED = "importing"
 """The fact in a session's row that names who is importing it: a crash leaves it, and the next import clears up."""
 
 TIP = "tip"
 """The fact that names the entry its source went on from."""
+
+
+IMPORT_POLL_S = 0.2
+"""Seconds between two looks at an import of the same file by another process."""
+
+
+class Arrival(msgspec.Struct, frozen=True):
+    """A conversation brought into the store."""
+
+    key: str
+    imported: Imported
+    tokens: int
+    """The estimated size of all of it."""
+    again: bool = False
+    """True where the same file was there already: nothing was stored twice."""
+    added: int | None = None
+    """How many entries were added to a session that an earlier state of the file is; None for a new session."""
+
+
+def bring(
+    store: Store,
+    path: Path,
+    *,
+    now: Now,
+    new_id: NewId,
+    key: str | None = None,
+    format: str = "auto",
+    index: int | str = 0,
+) -> Arrival:
+    """Import a file. The same file brought twice is found again and stored once. Raises BadInput, SessionExists."""
+    imported = archive.read(path, format, index=index)
+    if not any(isinstance(draft.body, Said | Compaction) for draft in imported.drafts):
+        raise BadInput(f"{path.name} holds no message in the format {imported.format}; nothing was changed.")
+    digest = _digest(path, f"{index}:{imported.format}")
+    if known := _known(store, digest, key):
+        return Arrival(known.key, imported, known.meta.get("tokens", 0), again=True)
+    drafts = with_ledgers(with_sizes(imported.drafts))
+    tokens = sum(draft.tokens for draft in drafts)
+    meta = {**imported.meta, "format": imported.format, "digest": digest, "tokens": tokens}
+    if (grown := _grown(store, imported, key)) and (added := extend(store, grown.key, drafts, meta)) >= 0:
+        return Arrival(grown.key, imported, tokens, added=added)
+    name = f"{imported.format}:{imported.meta.get('session') or path.name.split('.')[0]}"
+    chosen = key or _free_key(store, name)
+    try:
+        settle(store, chosen, drafts, at=now(), meta=meta, by=owner(new_id()))
+    except SessionExists:
+        if key:
+            raise
+        return bring(
+            store, path, now=now, new_id=new_id, format=format, index=index
+        )  # another process was faster: it is there by now
+    return Arrival(chosen, imported, tokens)
+
+
+def _known(store: Store, digest: str, key: str | None) -> SessionRow | None:
+    """The session this file was brought into before (under this key, where one is named).
+
+    One that another process is bringing in is waited for; one that a crash cut short is taken away.
+    """
+    while rows := [r for r in store.sessions() if r.meta.get("digest") == digest and key in (None, r.key)]:
+        if not (by := rows[0].meta.get(UNFINISHED)):
+            return rows[0]
+        if is_dead(str(by)):
+            store.delete(rows[0].key)
+        else:
+            time.sleep(IMPORT_POLL_S)
+    return None
+
+
+def _grown(store: Store, imported: Imported, key: str | None) -> SessionRow | None:
+    """The session an earlier state of the same conversation was brought into."""
+    source = imported.meta.get("session")
+    wanted = {"session": source, "format": imported.format}
+    rows = store.sessions() if source else []
+    return next((r for r in rows if wanted.items() <= r.meta.items() and key in (None, r.key)), None)
+
+
+def _free_key(store: Store, wanted: str) -> str:
+    taken = {row.key for row in store.sessions(prefix=wanted)}
+    return next(key for n in range(1, len(taken) + 2) if (key := wanted if n == 1 else f"{wanted}-{n}") not in taken)
+
+
+def _digest(path: Path, taken: str) -> str:
+    """What a file is known by, so that it is stored once: the hash of its bytes, and what was taken of it, as what."""
+    with path.open("rb") as file:
+        return f"{hashlib.file_digest(file, 'sha256').hexdigest()}:{taken}"
 
 
 def with_sizes(drafts: Sequence[Draft]) -> list[Draft]:

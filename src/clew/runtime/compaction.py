@@ -16,7 +16,7 @@ from clew.compact.settings import CompactionSettings
 from clew.compact.trigger import Load, due
 from clew.errors import Conflict, PromptTooLarge
 from clew.models.drive import Progress, drive
-from clew.models.port import Limits, Model
+from clew.models.port import Limits, Model, Request
 from clew.store.port import Draft, Record, Slice, Store
 from clew.tokens import estimate
 from clew.tokens.usage import Size
@@ -40,6 +40,8 @@ class Order(msgspec.Struct, frozen=True):
     """Tokens the brief may take, in place of what the window suggests."""
     chain: tuple[Model, ...] = ()
     """Who writes the brief: the first that answers. Empty: rules do."""
+    base: Request | None = None
+    """The conversation's own request, where a summary request may extend it: the same model, its cache warm."""
     given: str | None = None
     """A draft from a registered compaction provider."""
 
@@ -170,7 +172,11 @@ async def compact(
     chain = () if preview else order.chain
     job = _job(order, shown, cut, allowed, chain, await _limits(chain))
     verdict = await drive(
-        compaction(job), chain, timeout_s=float(order.settings.timeout_seconds), on_progress=on_progress
+        compaction(job),
+        chain,
+        timeout_s=float(order.settings.timeout_seconds),
+        on_progress=on_progress,
+        base=order.base,
     )
     if isinstance(verdict, Refused):
         return Declined(verdict.code, verdict.reason, verdict.detail, verdict.attempts, before)
@@ -196,6 +202,7 @@ def _job(order: Order, shown: View, cut: Cut, allowed: Budget, chain: Sequence[M
         previous=shown.brief,
         writer=chain[0].name if chain else None,
         given=order.given,
+        rides=bool(chain) and order.base is not None,
         given_by=f"provider:{settings.provider}",
         focus=focus_of(order.focus),
         mode="safeguard" if settings.provider else settings.mode,

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import msgspec
 
 from clew.clock import NewId, Now
-from clew.errors import ProviderError
+from clew.compact.serialize import pieces
+from clew.errors import ModelError, ProviderError
 from clew.memory import flush as notes
 from clew.memory.flush import FlushState
 from clew.models.drive import Progress
@@ -55,6 +56,13 @@ BACKOFF_SHARE = 20
 LAST_RESORT = 4
 """…or until less than a quarter of the reserve is left: then rules write the brief, for the next request must fit."""
 
+ESTIMATE_ERROR, WRAPPING = 5, 128
+"""An estimate may be a fifth too low, and a provider wraps messages in its own way: so much of the estimated part, and
+so many tokens, are added where a request has to fit."""
+
+USUAL_OUTPUT, LEAST_OUTPUT = 8_192, 256
+"""Tokens an answer may have where nobody says. Where less room than that is left, the request asks for what is left."""
+
 FACT = "flush"
 """Under which a session's row remembers its flushes."""
 
@@ -67,6 +75,7 @@ class House:
         self._now, self._new_id = now, new_id
         self._calibration = 1.0
         self._declined_at: int | None = None
+        self._window: int | None = agent.window
         self.begin()
 
     def begin(self) -> None:
@@ -79,10 +88,15 @@ class House:
     # Sizes ------------------------------------------------------------------------------------------------------------
 
     async def window(self) -> int | None:
-        """The window requests have to fit, in tokens: what the user says, else what the model can take now."""
-        if self.agent.window:
-            return self.agent.window
-        return (await self.agent.chain[0].limits()).budget
+        """The window requests have to fit, in tokens: what the user says, else what the model can take now.
+
+        A refusal that named a smaller one is believed over both.
+        """
+        limits, told = await self.agent.chain[0].limits(), self.agent.window
+        self._window = told or limits.budget
+        if told and limits.source == "error" and limits.budget:
+            self._window = min(told, limits.budget)
+        return self._window
 
     def shown(self) -> View:
         """The view as it is sent."""
@@ -130,12 +144,12 @@ class House:
         With `midTurnPrecheck` (and in `default` mode) from the usual threshold on; else only when it could not fit.
         """
         window, settings = await self.window(), self.agent.compaction
-        if not window:
+        if not window or not settings.enabled:
             return
         size, limits = self.size(), thresholds(window)
-        early = settings.enabled and (settings.mid_turn_precheck.enabled or settings.mode == "default")
+        early = settings.mid_turn_precheck.enabled or settings.mode == "default"
         bound = limits.compact_at if early else window - limits.reserve // LAST_RESORT
-        if size.tokens is None or size.tokens < bound:
+        if size.tokens is None or _at_most(size, size.tokens) < bound:
             return
         over = size.tokens - limits.compact_at
         freed = self.trim(keep=1) if self._reducible() >= over * 3 // 2 else 0
@@ -145,7 +159,8 @@ class House:
     async def _compact_if_due(self, window: int | None, size: Size) -> None:
         settings = self.agent.compaction
         why = reason(self.session.window(), size, limit=window, settings=settings, fixed=self.fixed)
-        required = bool(window and size.tokens and size.tokens >= window - thresholds(window).reserve // LAST_RESORT)
+        full = bool(window and size.tokens and size.tokens >= window - thresholds(window).reserve // LAST_RESORT)
+        required = settings.enabled and full
         if (why is None and not required) or (self._backing_off(window, size) and not required):
             return
         await self.compact(why or "budget", window, required=required)
@@ -173,7 +188,9 @@ class House:
             settings = settings.model_copy(update={"fallback": "ledger"})
         keep = settings.keep_recent_tokens >> (attempt - 1)
         settings = settings.model_copy(update={"keep_recent_tokens": keep})
-        order = Order(settings, trigger, focus, window, self.fixed, chain=self.agent.writers or self.agent.chain)
+        chain = self.agent.writers or self.agent.chain
+        base = self.request() if self._rides(trigger, window) else None
+        order = Order(settings, trigger, focus, window, self.fixed, chain=chain, base=base)
         self.emit(events.Compacting(trigger, self.size().tokens or 0, attempt))
         outcome = await compact(
             self.session.store, self.session.key, order, now=self._now, new_id=self._new_id, on_progress=self._progress
@@ -181,6 +198,22 @@ class House:
         self._declined_at = self.size().tokens if isinstance(outcome, Declined) else None
         self._say(outcome)
         return outcome
+
+    def _rides(self, trigger: Trigger, window: int | None) -> bool:
+        """Whether the summary is asked for at the end of the conversation's own request: the same model writes it, the
+        request fits, and by the route's prices that is cheaper than sending the conversation once more as text."""
+        agent, size = self.agent, self.size().tokens
+        if (
+            trigger == "overflow"
+            or not size
+            or not window
+            or (agent.writers and agent.writers[0] is not agent.chain[0])
+        ):
+            return False
+        if size > window - thresholds(window).reserve * 3 // 4:
+            return False
+        text = sum(piece.tokens for piece in pieces(self.shown().entries, estimate.text))
+        return agent.rides(size, text)
 
     def _progress(self, step: Progress) -> None:
         ask = step.ask
@@ -276,7 +309,7 @@ class House:
         asked = msgspec.structs.replace(asked, max_output=FLUSH_OUTPUT)
         try:
             answer = await complete(self.agent.flush_writers or self.agent.chain, asked)
-        except ProviderError as error:
+        except (ProviderError, ModelError) as error:
             return "failed", str(error)
         done = notes.read(text_of(answer))
         if done.outcome != "written" or self.agent.note is None:
@@ -299,8 +332,22 @@ class House:
             tuple([*messages, extra] if extra else messages),
             prompt.stable,
             dynamic=prompt.dynamic,
-            max_output=agent.max_output,
+            max_output=self._output(),
             tools=agent.toolbox.tools,
             timeout_s=agent.timeout_s,
             purpose=purpose,
         )
+
+    def _output(self) -> int | None:
+        """The tokens the answer may have: what the settings say, and no more than the window has left."""
+        size = self.size()
+        if not self._window or size.tokens is None:
+            return self.agent.max_output
+        left = max(LEAST_OUTPUT, self._window - _at_most(size, size.tokens))
+        wanted = self.agent.max_output or USUAL_OUTPUT
+        return left if left < wanted else self.agent.max_output
+
+
+def _at_most(size: Size, tokens: int) -> int:
+    """What a size may come to by the provider's count."""
+    return tokens + size.estimated_part // ESTIMATE_ERROR + WRAPPING

@@ -33,6 +33,7 @@ class _Schema(GenerateJsonSchema):
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}
 
     def field_title_should_be_set(self, schema: Any) -> bool:
+        """Never."""
         return False
 
 
@@ -98,8 +99,8 @@ class ToolFunction:
         fields: dict[str, Any] = {}
         for inner, name in self._names.items():
             default = parameters[name].default
-            described = {"description": text} if (text := self._docs[1].get(name)) else {}
-            field = Field(... if default is Parameter.empty else default, alias=name, **described)
+            text = self._docs[1].get(name) or None
+            field: Any = Field(... if default is Parameter.empty else default, alias=name, description=text)
             fields[inner] = (hints.get(name, Any), field)
         config = ConfigDict(extra="allow" if loose else "forbid", arbitrary_types_allowed=True)
         return create_model(self.name, __config__=config, **fields)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from clew.tokens import estimate
-from clew.transcript import Block, Text, clean
+from clew.transcript import Block, Media, Text, clean
 from clew.workspace.port import Output
 
 SHARE = 0.3
@@ -23,6 +23,8 @@ AT_LINE = 0.2
 NOTICE_TOKENS = 60
 """What is set aside for the line that says what is not shown."""
 EMPTY = "(no output)"
+LARGEST_MEDIA = 5_000_000
+"""Characters of base64 in one image, sound or document (Anthropic's bound of 5 MB)."""
 JOINER = "\u200d"
 LONGEST_CHARACTER = 24
 """Code points after which a character is cut all the same."""
@@ -49,7 +51,15 @@ def fit(output: Output, most: int, save: Save | None = None) -> tuple[Block, ...
     whole = _joined(valid.text + valid.tail, valid.closing)
     if valid.between or valid.more or not _fits(whole, most):
         whole = _cut(valid, most, save)
-    return (*((Text(whole or EMPTY),) if whole or not output.blocks else ()), *output.blocks)
+    return (*((Text(whole or EMPTY),) if whole or not output.blocks else ()), *map(_bounded, output.blocks))
+
+
+def _bounded(block: Block) -> Block:
+    """A block, or a note in its place: a request with too large an image is refused whole, and so is each after it."""
+    if isinstance(block, Media) and len(block.data or "") > LARGEST_MEDIA:
+        size = len(block.data or "") * 3 // 4
+        return Text(f"[{block.media_type} {block.name or 'attachment'}: {size:,} bytes are too many to be shown]")
+    return block
 
 
 def _valid(text: str) -> str:

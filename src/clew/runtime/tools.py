@@ -34,11 +34,15 @@ DECLINED = "The user doesn't want to proceed with this call; it was not run."
 
 
 @overload
-def tool(function: Function, /) -> Offer: ...
+def tool(function: Function, /) -> Offer:
+    """A function as a tool, as it stands."""
+
+
 @overload
-def tool(
-    *, name: str = "", description: str | None = None, gate: Gate | None = None
-) -> Callable[[Function], Offer]: ...
+def tool(*, name: str = "", description: str | None = None, gate: Gate | None = None) -> Callable[[Function], Offer]:
+    """What makes a function a tool under another name."""
+
+
 def tool(
     function: Function | None = None, /, *, name: str = "", description: str | None = None, gate: Gate | None = None
 ) -> Offer | Callable[[Function], Offer]:

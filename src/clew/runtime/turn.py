@@ -7,7 +7,7 @@ from collections import deque
 import msgspec
 
 from clew.clock import NewId, Now
-from clew.errors import Exhausted, PromptTooLarge, ProviderError, WindowOverflow
+from clew.errors import Exhausted, ModelError, PromptTooLarge, ProviderError, WindowOverflow
 from clew.memory.flush import Gate, strip_silent
 from clew.models import failover
 from clew.models.failover import complete
@@ -43,12 +43,19 @@ class Turn:
     async def run(self, message: User) -> Ended:
         """The whole turn, holding the session. Cancelling the task keeps what was said so far."""
         async with self.lane.hold():
+            self._start_afresh()
             try:
                 return self._settle(await self._turn(message))
             except asyncio.CancelledError:
                 self._keep_partial()
                 self._settle(Ended("cancelled", steps=self.steps))
                 raise
+
+    def _start_afresh(self) -> None:
+        """Forget what was counted in the turn before: its requests, its attempts at making room, its calls."""
+        self.steps = 0
+        self.recovery.succeeded()
+        self._seen.clear()
 
     async def _turn(self, message: User) -> Ended:
         self._admit(message)
@@ -61,9 +68,9 @@ class Turn:
         except Exhausted as done:
             code = "request_limit" if done.terminal else "overflow"
             return Ended("overflow", code=code, detail=str(done), steps=self.steps, facts={"attempts": done.attempts})
-        except ProviderError as error:
+        except (ProviderError, ModelError) as error:
             complaint = complaint_of(error)
-            code = complaint.kind if complaint else "provider"
+            code = complaint.kind if complaint else "model" if isinstance(error, ModelError) else "provider"
             return Ended("failed", code=code, detail=str(error), steps=self.steps)
 
     async def _loop(self) -> Ended:

@@ -1,0 +1,85 @@
+"""`clew agent`: one turn from a script."""
+
+import sys
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from clew.agency import Conversation
+from clew.app import Clew
+from clew.cli.chat import SESSION, SessionOption, TalkOption, WorkspaceOption
+from clew.cli.line_mode import Printer
+from clew.cli.options import ConfigOption, JsonOption, StoreOption, WindowOption, opened, ran, show_json
+from clew.commands.command import COMPACT
+from clew.commands.tally import Tally
+from clew.errors import BadInput
+from clew.render.events import log_events
+from clew.runtime.events import Ended, Event
+
+
+def agent(
+    message: Annotated[
+        str, typer.Option("--message", "-m", metavar="TEXT", help="What to say; - reads it from standard input.")
+    ],
+    session: SessionOption = SESSION,
+    model: TalkOption = None,
+    workspace: WorkspaceOption = None,
+    window: WindowOption = None,
+    json: JsonOption = False,
+    events: Annotated[bool, typer.Option("--events", help="With --json: every event of the turn.")] = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Say one thing and print the answer. Exit 0 where the turn ended well, 1 where it did not."""
+    text = sys.stdin.read() if message == "-" else message
+    _no_command(text, session)
+    with opened(store, config) as clew:
+        told = ran(clew, _turn(clew, session, text, model=model, workspace=workspace, window=window, json=json))
+    if json:
+        if not events:
+            told.pop("events")
+        show_json(told)
+    if not told["ok"]:
+        raise typer.Exit(1)
+
+
+def _no_command(text: str, key: str) -> None:
+    """Refuse what only a person in a chat can ask for, before anything is sent; other slashes are text."""
+    if COMPACT.match(text.strip()):
+        raise typer.Exit(
+            _refused(f"clew agent compacts nothing. Use: clew sessions compact {key} (clew compact {key})")
+        )
+    if not text.strip():
+        raise BadInput("The message is empty; nothing was sent.")
+
+
+def _refused(words: str) -> int:
+    typer.echo(f"{words}. Nothing was sent.", err=True)
+    return 1
+
+
+async def _turn(clew: Clew, key: str, text: str, *, json: bool, **chosen: Any) -> dict[str, Any]:
+    """One turn, and what is to be told of it."""
+    happened: list[Event] = []
+    async with clew.converse(key, **chosen) as conversation:
+        conversation.listen(log_events(key))
+        conversation.listen(happened.append)
+        tally = Tally(conversation)
+        if not json:
+            Printer(conversation, person=False)
+        ended = await conversation.say(text)
+        return {**await _told(conversation, ended, tally), "events": [msgspec.to_builtins(one) for one in happened]}
+
+
+async def _told(conversation: Conversation, ended: Ended, tally: Tally) -> dict[str, Any]:
+    status = await conversation.status()
+    usage = {**msgspec.to_builtins(tally.billing), "cost": status.price}
+    told: dict[str, Any] = {
+        "ok": ended.outcome == "done", "key": status.key, "outcome": ended.outcome, "text": ended.text,
+        "model": status.model, "usage": usage, "tokens": ended.tokens, "window": status.limits.budget,
+        "compactions": status.compactions,
+    }  # fmt: skip
+    if ended.outcome != "done":
+        told |= {"code": ended.code, "detail": ended.detail, "facts": ended.facts}
+    return told

@@ -1,0 +1,96 @@
+"""Which identifiers a brief still writes once its other sections stand, and in what groups."""
+
+from collections.abc import Callable, Collection, Iterable
+
+import msgspec
+
+from clew.compact.identifiers import find, kind, strong
+from clew.compact.ledger_layout import Row, flow
+from clew.compact.ledger_paths import legible, relative
+from clew.compact.ledger_shelf import by_score
+from clew.transcript import Ledger, LedgerItem
+
+GROUPS = {
+    "path": "paths", "file": "paths", "flag": "flags", "symbol": "code", "env": "code", "url": "addresses",
+    "host": "addresses", "ip": "addresses", "email": "addresses",
+}  # fmt: skip
+"""Under which word a kind of identifier is written; all others are ids."""
+
+EXACT = ("ids", "addresses", "paths", "flags")
+"""The groups of the names that cannot be found again by searching the code, in the order they are written."""
+
+REPEATED = 8
+"""Ids and addresses that have their own place even though an ask or a decision holds them too."""
+
+
+class Names(msgspec.Struct, frozen=True):
+    """Rows of names."""
+
+    exact: list[Row]
+    """The groups of EXACT."""
+    code: list[Row]
+    """Names in code."""
+    cut: bool
+    """Whether some did not fit."""
+
+
+def names(
+    ledger: Ledger,
+    base: str,
+    *,
+    room: int,
+    count: Callable[[str], int],
+    written: str,
+    beside: frozenset[str],
+    first: Collection[str],
+) -> Names:
+    """The identifiers that can be read neither in what is `written` nor `beside` it, by rank while `room` lasts.
+
+    Those of `first` come before all others. The best ids and addresses are written even if a sentence holds them.
+    """
+    seen = beside.union(*(legible(name) for name in find(written)), legible(base))
+    chosen: dict[str, list[tuple[str, LedgerItem]]] = {}
+    again = 0
+    for item in ranked(ledger, first):
+        name, group = relative(item.key, base), group_of(item)
+        if name in seen or item.key in seen:
+            if group not in ("ids", "addresses") or name in beside or again >= REPEATED:
+                continue
+            again += 1
+        cost = count(f" {name}")
+        if cost > room:
+            return _rows(chosen, cut=True)
+        room -= cost
+        seen |= legible(name)
+        chosen.setdefault(group, []).append((name, item))
+    return _rows(chosen, cut=False)
+
+
+def ranked(ledger: Ledger, first: Collection[str]) -> list[LedgerItem]:
+    """Identifiers in the order they are chosen."""
+    return sorted(by_score(ledger.identifiers, ledger.position), key=lambda item: item.key not in first)
+
+
+def best(ledger: Ledger, base: str, most: int) -> list[Row]:
+    """The highest ranked names that the audit insists on, wherever else they stand."""
+    chosen: dict[str, list[tuple[str, LedgerItem]]] = {}
+    for item in [item for item in by_score(ledger.identifiers, ledger.position) if strong(item.key)][:most]:
+        chosen.setdefault(group_of(item), []).append((relative(item.key, base), item))
+    return _rows(chosen, cut=False).exact
+
+
+def group_of(item: LedgerItem) -> str:
+    """The word an identifier is written under."""
+    return GROUPS.get(kind(item.key), "ids")
+
+
+def stated(base: str, items: Iterable[LedgerItem]) -> list[Row]:
+    """The line that states the root of the paths, where there is one."""
+    below = next((item for item in items if base and item.key.startswith(f"{base}/")), None)
+    return [Row(f"Paths are relative to {base} unless they start with / or ~.", below.sources)] if below else []
+
+
+def _rows(chosen: dict[str, list[tuple[str, LedgerItem]]], *, cut: bool) -> Names:
+    by_name = {group: sorted(named, key=lambda one: one[0].casefold()) for group, named in chosen.items()}
+    exact = [row for group in EXACT for row in flow(f"- {group}:", by_name.get(group, ()))]
+    return Names(exact, flow("- code:", by_name.get("code", ())), cut)
