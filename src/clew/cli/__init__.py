@@ -2,16 +2,19 @@
 
 import sys
 
+try:
+    from clew.cli.commands import app
+except KeyboardInterrupt:  # Loading takes a second, in which Ctrl-C has to end in words too.
+    sys.stderr.write("clew: Interrupted while starting; nothing was changed.\n")
+    sys.exit(130)
+
 
 def main() -> None:
     """The `clew` command. Exit 0: done; 1: it failed and nothing was changed; 2: asked wrongly; 130: interrupted."""
     try:
-        # Imported here because it takes a second, in which Ctrl-C has to end in words too.
-        from clew.cli.commands import app  # noqa: PLC0415
-
         app()
     except KeyboardInterrupt:
-        _end("Interrupted: nothing more was written, and what was stored before stays.", 130)
+        _end("Interrupted: nothing more was written, and what was stored stays.", 130)
     except OSError as error:
         _end(f"The output could not be written ({error.strerror}); what was stored stays.", 1)
 

@@ -8,6 +8,7 @@ from clew.compact import identifiers
 from clew.compact.audit import Evidence
 from clew.compact.cut import Cut
 from clew.compact.ledger import gather
+from clew.compact.ledger_losses import unrendered
 from clew.compact.source import Source, plain
 from clew.transcript import Compaction, Entry, Ledger, Message, Said, User, text_of
 
@@ -76,6 +77,19 @@ def words(entry: Entry) -> str:
 
 def _message(entry: Entry) -> Message | None:
     return entry.body.message if isinstance(entry.body, Said) else None
+
+
+MOST_LEFT_OUT, LEFT_OUT_CHARS = 20, 160
+"""Facts of a section that are named as left out, and characters of each."""
+
+
+def left_out(kept: Ledger, brief: str, tail: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
+    """The facts of a ledger that neither brief nor tail shows, by section, the newest ones named."""
+    shown = "\n".join([brief, *map(plain, tail)])
+    return {
+        section: tuple(" ".join(item.text.split())[:LEFT_OUT_CHARS] for item in items[-MOST_LEFT_OUT:])
+        for section, items in unrendered(kept, shown).items()
+    }
 
 
 def losses(source: Source, brief: str, tail: Iterable[Entry], *, most: int) -> tuple[tuple[str, ...], int]:

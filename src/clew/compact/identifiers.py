@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from clew.compact.ledger_plain import ends, uncoloured
 from clew.transcript import Call, Message, Text, blocks_of
 
 CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003347f"
@@ -19,12 +20,6 @@ CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003347f
 
 READ = 1_000_000
 """Characters of one text that are read for names: half from its head, half from its tail."""
-
-COLOUR = re.compile(
-    r"\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|\x1b\[[0-9;?]{0,20}[ -/]?[@-~]|\x1b[=>()#][0-9A-B]?"
-    r"|(?:\\u001b|\\x1b|\\033|\\e)?\[(?:\d{1,3}(?:;\d{1,3}){0,4})m"
-)
-"""What a terminal takes for colour and cursor, also where it was escaped, and where its first character got lost."""
 
 _LETTERS = r"A-Za-z0-9_\u00c0-\u02af\u0370-\u1fff"
 _MARKS = r".~/:@#%&?=+$*!-"
@@ -121,6 +116,7 @@ _OPENERS = frozenset(
 """Words that open an English sentence: behind a full stop without a blank they are no part of a name."""
 _HEX = re.compile(r"(?:0x)?[0-9A-Fa-f-]{7,}")
 _ENDING = re.compile(rf"\.{_EXT}$")
+_OPTIONS = re.compile(r"(?:^|/)--[a-z]")
 _BLOB = re.compile(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=\D*\d)[A-Za-z0-9]{24,}")
 
 
@@ -128,19 +124,6 @@ def find(text: str) -> list[str]:
     """The identifiers of a text, each once, in the order they first stand in it."""
     runs = dict.fromkeys(_RUN.findall(uncoloured(ends(text, READ))))
     return list(dict.fromkeys(name for run in runs if run for name in _names(run)))
-
-
-def uncoloured(text: str) -> str:
-    """A text without a terminal's escape sequences."""
-    return COLOUR.sub("", text).replace("\x1b", "") if "\x1b" in text or "m" in text and "[" in text else text
-
-
-def ends(text: str, most: int) -> str:
-    """A text, or of a longer one its two ends, cut at line breaks: `most` characters in all."""
-    if len(text) <= most:
-        return text
-    head, tail = text[: most // 2], text[-(most // 2) :]
-    return f"{head[: head.rfind(chr(10)) + 1] or head}\n{tail[tail.find(chr(10)) + 1 :] or tail}"
 
 
 @lru_cache(maxsize=1 << 16)
@@ -243,8 +226,8 @@ def _names(run: str) -> tuple[str, ...]:
         return ()
     if opening := _IDEOGRAPHS.match(run):
         return _of_ideographs(run, opening.end())
-    if interpreter := _SHEBANG.match(run):
-        return (interpreter[1], *_names(run[interpreter.end() :]))
+    if len(run) <= _LONGEST and (interpreter := _SHEBANG.search(run)):
+        return (*_names(run[: interpreter.start()]), interpreter[1], *_names(run[interpreter.end() :]))
     if len(run) <= _LONGEST * 8 and (url := _URL.search(run)):
         return (*_names(run[: url.start()]), url.group().rstrip(_RIGHT + "?&=!,;*$+%"))
     return tuple(name for piece in _SPLIT.split(run) if len(piece) <= _LONGEST for name in _of_piece(piece))
@@ -260,7 +243,7 @@ def _of_ideographs(run: str, opening: int) -> tuple[str, ...]:
 
 def _of_piece(piece: str) -> Iterator[str]:
     name = piece.lstrip(_LEFT).rstrip(_RIGHT)
-    if _SED.fullmatch(piece):
+    if _SED.fullmatch(piece) or (piece[:2] in ("s/", "y/") and not _ENDING.search(name)):
         return
     if name.startswith("-") and not name.startswith("--"):
         name = name.lstrip("-")
@@ -269,6 +252,9 @@ def _of_piece(piece: str) -> Iterator[str]:
     found = kind(name)
     if found == "symbol" and (glued := _glued(name)):
         for part in glued:
+            yield from _of_piece(part)
+    elif found == "path" and "--" in name and _OPTIONS.search(name):
+        for part in name.split("/"):
             yield from _of_piece(part)
     elif found and not (found in ("path", "pair") and _BLOB.search(name)):
         yield name

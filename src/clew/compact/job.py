@@ -88,6 +88,7 @@ class Accepted(msgspec.Struct, frozen=True):
     model: str | None
     lost: tuple[str, ...] = ()
     lost_total: int = 0
+    left_out: dict[str, tuple[str, ...]] = {}
 
 
 class Refused(msgspec.Struct, frozen=True):

@@ -9,11 +9,12 @@ import re
 from collections.abc import Sequence
 
 from clew.compact import ledger_decisions, ledger_failures, ledger_words, rules, toolcalls
-from clew.compact.identifiers import ends, find, uncoloured, values
+from clew.compact.identifiers import find, values
 from clew.compact.ledger_asks import NOTICE, Asks
 from clew.compact.ledger_layout import Rendered
 from clew.compact.ledger_losses import unrendered
 from clew.compact.ledger_paths import essential
+from clew.compact.ledger_plain import ends, uncoloured
 from clew.compact.ledger_render import render
 from clew.compact.ledger_shelf import Shelf, stored
 from clew.transcript import (
@@ -225,4 +226,3 @@ SECTIONS = ("asks", "rules", "pins", "identifiers", "files", "todos", "failures"
 def _digest(text: str) -> str:
     """The key of a fact that has no name: equal words have equal keys, whatever their blanks and their case."""
     return hashlib.blake2b(" ".join(text.lower().split()).encode(errors="replace"), digest_size=6).hexdigest()
-

@@ -13,17 +13,22 @@ ASKS = 48_000
 NUDGE = 40
 """Characters up to which a message sent into an unfinished turn (`go on`) does not close the ask before it, and up to
 which the same words said again are another event."""
-NOTICE = ("<task-notification>", "<bash-notification>", "[Request interrupted")
+NOTICE = (
+    "<task-notification>", "<bash-notification>", "[Request interrupted", "<bash-input>", "<bash-stdout>",
+    "<bash-stderr>", "<local-command-stdout>", "<local-command-stderr>", "Caveat: The messages below",
+)  # fmt: skip
 """How a message begins that a harness sent in the user's name: it is kept, but it asks for nothing."""
 
 NODS = frozenset(
-    """ok okay k kk okey thanks thx ty cheers great nice cool perfect good awesome excellent wonderful lovely
-    gracias vale obrigado danke merci grazie спасибо ок хорошо 好 好的 好吧 谢谢 多谢 嗯 行 可以 收到 明白 明白了 不错
-    ありがとう ありがとうございます はい 了解 了解です 고마워 감사합니다 네 응 شكرا حسنا תודה""".split()
-    + ["thank you", "thank you very much", "thanks a lot", "ok thanks", "ok thank you", "ok great", "got it", "sounds good",
-       "looks good", "nice work", "good job", "well done", "great job", "ok cool", "great thanks", "perfect thanks", ""]
-)  # fmt: skip
-"""Messages that say no more than that the last one arrived, without their marks; one of marks alone (`👍`) is one too."""
+    """ok okay k kk okey thanks thx ty cheers great nice cool perfect good awesome excellent wonderful lovely wow
+    gracias vale obrigado danke merci grazie спасибо ок хорошо شكرا حسنا תודה
+    네 응 고마워 감사합니다 はい 了解 了解です ありがとう ありがとうございます
+    好 好的 好吧 谢谢 多谢 嗯 行 可以 收到 明白 明白了 不错""".split()
+) | frozenset(
+    """|thank you|thank you very much|thanks a lot|ok thanks|ok thank you|ok great|ok cool|great thanks|got it
+    |perfect thanks|nice work|sounds good|looks good|good job|great job|well done""".replace("\n    ", "").split("|")
+)
+"""Messages that say no more than that the last one arrived, without their marks; of marks alone (a thumb) too."""
 
 
 def nod(text: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from clew.compact.identifiers import find
+from clew.compact.identifiers import CJK, find
 from clew.transcript import Call
 
 
@@ -20,6 +20,8 @@ class Decision(msgspec.Struct, frozen=True):
     topic: str = ""
     """What it is about: a later one on the same topic takes its place. Empty where its own words are its topic."""
 
+
+_IDEOGRAPH = re.compile(rf"[{CJK}]")
 
 ABOUT_THE_ASK = frozenset({"cause", "fix"})
 """Topics of which each ask has its own."""
@@ -32,8 +34,13 @@ MOST = 3
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|<(\w[\w-]*)>.*?</\1>", re.DOTALL)
 _SENTENCE = re.compile(r"[^\n。！？]+?(?:[。！？]|[.!?](?=\s|$)|(?=\n)|$)")
 _MARKS = re.compile(r"^\s*(?:(?:[-*+•#]+|\d+[.)])\s+)?")
-_LABEL = re.compile(r"^\*\*([^*\n]{2,60})\*\*\s*[:—–-]*\s*|^(?:So|Therefore|OK|Okay|Good|Right|Yes|Actually|Found it|Fixed|"
-                    r"Ah|Good catch|It works|Great|Perfect|And|But)\b[,.!:—–-]*\s+", re.IGNORECASE)  # fmt: skip
+_LABEL = re.compile(
+    r"^\*\*([^*\n]{2,60})\*\*\s*[:—–-]*\s*"
+    r"|^(?:So|Therefore|OK|Okay|Good|Right|Yes|Actually|Found it|Fixed|Ah|Good catch|It works|Great|Perfect|And|But)\b"
+    r"[,.!:—–-]*\s+",
+    re.IGNORECASE,
+)
+"""A label in bold letters, or an exclamation, before the sentence proper."""
 _EXAMPLE = re.compile(r"^[\"'“‘«「>|\[(/]|^\s{4,}\S|\be\.g\.|\bfor example\b|\bexample:|[?？]$", re.IGNORECASE)
 _DOUBT = re.compile(
     r"\b(?:likely|probably|maybe|perhaps|might|may|seems?|appears?|could|would|should|if|suspect|guess|think|wait|hmm|"
@@ -42,7 +49,8 @@ _DOUBT = re.compile(
 )
 _CAUSE = re.compile(
     r"^(?:The |This |Root )?(?:(?:real|actual|underlying|main)\s+)?(?:root cause|cause|culprit|bug|issue|problem)\b"
-    r"[^.;:]{0,60}?(?:\b(?:is|was)(?: that|:)?\s|:\s)|^(?:根本原因|原因)(?:是|在于|：)|^(?:根本)?原因は|^(?:근본 ?)?원인은",
+    r"[^.;:]{0,60}?(?:\b(?:is|was)(?: that|:)?\s|:\s)"
+    r"|^(?:根本)?原因(?:是|在于|：|は)|^(?:근본 ?)?원인은",
     re.IGNORECASE,
 )
 _CHOICE = re.compile(
@@ -51,7 +59,7 @@ _CHOICE = re.compile(
     r"|(?:we|the user)(?:['’]ll| will| are going to)? (?:use|go with|keep|going with|stay with)\b.+"
     r"|(?:use[ds]?|using|switched|switch|replaced?|chose|choose|kept|keep|went with|go with|moved)\b"
     r".+\b(?:instead of|rather than|in favou?r of|over)\b)"
-    r"|^(?:我们)?(?:已?决定|最终(?:采用|选择)|改为|改用)|^結論|^結論として|^결정",
+    r"|^(?:我们)?(?:已?决定|最终(?:采用|选择)|改为|改用)|^結論|^결정",
     re.IGNORECASE,
 )
 _FIX = re.compile(r"^The fix (?:was|is) (?:to )?\w", re.IGNORECASE)
@@ -78,7 +86,12 @@ def _whole(line: str) -> list[str]:
 
 def _read(sentence: str) -> Decision | None:
     opening, said = _opening(sentence)
-    if not SHORTEST <= len(said) <= LONGEST or _EXAMPLE.search(said) or _DOUBT.search(said) or said.endswith((":", ",")):
+    if (
+        not SHORTEST <= _weight(said) <= LONGEST
+        or _EXAMPLE.search(said)
+        or _DOUBT.search(said)
+        or said.endswith((":", ","))
+    ):
         return None
     if any(said.count(mark) % 2 for mark in ("`", '"', "**")) or not _names(said):
         return None
@@ -98,11 +111,12 @@ def _opening(sentence: str) -> tuple[str, str]:
 
 def _names(sentence: str) -> bool:
     """Whether it names what it speaks of: a word in backticks, a name in code, a path."""
-    return "`" in sentence or bool(find(sentence)) or _cjk(sentence)
+    return "`" in sentence or bool(find(sentence)) or bool(_IDEOGRAPH.search(sentence))
 
 
-def _cjk(sentence: str) -> bool:
-    return bool(re.search(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]", sentence))
+def _weight(sentence: str) -> int:
+    """Its length in Latin letters: an ideograph says about as much as three."""
+    return len(sentence) + 2 * len(_IDEOGRAPH.findall(sentence))
 
 
 def _topic(sentence: str) -> str:
@@ -113,7 +127,8 @@ def _topic(sentence: str) -> str:
 
 _COMMIT = re.compile(
     r"(?:^|[;&|\n(]\s*)git (?:-[Cc] \S+ )*commit\b[^\n]*?\s(?:-\w*m|--message)[ =]?"
-    r"(?:\"\$\(cat <<-?\s*['\"]?\w+['\"]?\s*\n\s*(?P<here>[^\n]+)|\"(?P<double>(?:[^\"\\\n]|\\.)+)|'(?P<single>[^'\n]+))"
+    r"(?:\"\$\(cat <<-?\s*['\"]?\w+['\"]?\s*\n\s*(?P<here>[^\n]+)"
+    r"|\"(?P<double>(?:[^\"\\\n]|\\.)+)|'(?P<single>[^'\n]+))"
 )
 _NO_NEWS = re.compile(r"^(?:Merge\b|Revert \"Revert|fixup!|squash!|amend!|wip\b|tmp\b|temp\b)", re.IGNORECASE)
 
@@ -131,7 +146,7 @@ _ANSWERED = re.compile(r'"([^"]{1,400})"\s*=\s*"([^"]{1,400})"')
 
 def choices(call: Call, result: str) -> list[Decision]:
     """What the user chose when the model asked: only answers that are among the options it offered."""
-    offered = {question: labels for question, labels in _questions(call)}
+    offered = dict(_questions(call))
     return [
         Decision(f"the user chose: {question} → {answer}", question)
         for question, answer in _ANSWERED.findall(result)

@@ -2,7 +2,7 @@
 
 import re
 
-from clew.compact.identifiers import ends, uncoloured
+from clew.compact.ledger_plain import ends, uncoloured
 from clew.transcript import ToolResult, text_of
 
 _OPENING = re.compile(

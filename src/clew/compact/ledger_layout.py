@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from clew.compact.identifiers import uncoloured
+from clew.compact.ledger_plain import uncoloured
 from clew.transcript import LedgerItem, Line
 
 ROW = 140

@@ -16,7 +16,10 @@ GROUPS = {
 }  # fmt: skip
 """Under which word a kind of identifier is written; all others are ids."""
 
-EXACT = ("ids", "addresses", "paths", "flags")
+SEEN = "ids, in results only"
+"""The word for ids that nobody has spoken of yet."""
+
+EXACT = ("ids", "addresses", "paths", "flags", SEEN)
 """The groups of the names that cannot be found again by searching the code, in the order they are written."""
 
 REPEATED = 8
@@ -74,14 +77,17 @@ def ranked(ledger: Ledger, first: Collection[str]) -> list[LedgerItem]:
 def best(ledger: Ledger, base: str, most: int) -> list[Row]:
     """The highest ranked names that the audit insists on, wherever else they stand."""
     chosen: dict[str, list[tuple[str, LedgerItem]]] = {}
+    seen: set[str] = set()
     for item in [item for item in by_score(ledger.identifiers, ledger.position) if strong(item.key)][:most]:
-        chosen.setdefault(group_of(item), []).append((relative(item.key, base), item))
+        if (name := relative(item.key, base)) not in seen:
+            seen |= legible(name)
+            chosen.setdefault(group_of(item), []).append((name, item))
     return _rows(chosen, cut=False).exact
 
 
 def group_of(item: LedgerItem) -> str:
     """The word an identifier is written under."""
-    return GROUPS.get(kind(item.key), "ids")
+    return GROUPS.get(kind(item.key), SEEN if item.state == "seen" else "ids")
 
 
 def stated(base: str, items: Iterable[LedgerItem]) -> list[Row]:

@@ -7,16 +7,15 @@ theirs can pass for a heading. What the text beside the brief shows takes no roo
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
-from itertools import groupby
 
 import msgspec
 
 from clew.compact.identifiers import find
-from clew.compact.ledger_layout import Rendered, Row, box, compose, flat, flow, portions, quoted, whole
+from clew.compact.ledger_layout import Rendered, Row, box, compose, flat, flow, portions, whole
 from clew.compact.ledger_names import best, names, stated
 from clew.compact.ledger_paths import legible, relative, root
+from clew.compact.ledger_quotes import Quoting
 from clew.compact.ledger_shelf import CAPS, by_recency, full
-from clew.compact.ledger_words import ends, level
 from clew.tokens import estimate
 from clew.transcript import Ledger, LedgerItem
 
@@ -31,13 +30,11 @@ ASKED, PINNED, STATED, FILES, STATE, FAILED, MORE, CODE = (
 """The headings of what the ledger adds."""
 
 SHARES: dict[str, float] = {
-    "asks": 0.26, "files": 0.18, "identifiers": 0.42, "todos": 0.06, "failures": 0.04, "decisions": 0.04,
+    "asks": 0.30, "files": 0.16, "identifiers": 0.40, "todos": 0.06, "failures": 0.04, "decisions": 0.04,
 }  # fmt: skip
 """How the room is divided where every section wants more than there is."""
 BESIDE: dict[str, float] = SHARES | {"asks": 0.22, "files": 0.12, "identifiers": 0.52}
 """The same where a tail or a prose stands beside it, which tells the work at hand already."""
-ASK_LEAST = 36
-"""Tokens below which an ask is not cut any further; the ones in the middle of the session are left out instead."""
 MOST_RULES, OLDEST_RULES = 60, 10
 """Rules that are written; of more than that, so many of the oldest and then the newest."""
 MOST_DECISIONS, MOST_COMMITS = 12, 6
@@ -100,6 +97,7 @@ class _Page:
         self.base = root([item.key for item in (*ledger.files, *ledger.identifiers)])
         self.losses = [section for section in CAPS if full(section, getattr(ledger, section))]
         self.asks = [ask for ask in by_recency(ledger.asks) if ask.state != "nod"]
+        self.quoting = Quoting(self.asks, count, near=near.words, say_open=not standalone)
         self.files = [file for file in merged(ledger.files, self.base) if not self._is_near(file)]
         self.decisions = best_decisions(ledger.decisions)
         self.rules = [Row(f"- {flat(item.text)}", item.sources) for item in self._rules()]
@@ -109,19 +107,21 @@ class _Page:
         self.spare = max(0, room - floor) - sum(self.room.values())
 
     def _rules(self) -> list[LedgerItem]:
-        """The rules that stand, the newest first; of too many, the first ones and the newest."""
-        standing = [rule for rule in by_recency(self.ledger.rules) if rule.state != "lifted"]
+        """The rules that stand, in the order they were stated; of too many, the first ones and the newest."""
+        standing = [rule for rule in self.ledger.rules if rule.state != "lifted"]
         if len(standing) <= MOST_RULES:
             return standing
         self.losses.append("rules")
-        return [*standing[: MOST_RULES - OLDEST_RULES], *standing[-OLDEST_RULES:]]
+        return [*standing[:OLDEST_RULES], *standing[OLDEST_RULES - MOST_RULES :]]
 
     def _is_near(self, file: LedgerItem) -> bool:
         """Whether all there is to say of a file can be read beside the brief: that it was only read, and its name."""
         return file.state == "read" and bool({file.key, relative(file.key, self.base)} & self.near.names)
 
     def _headings(self) -> tuple[str, ...]:
-        return (*HEADINGS, ASKED, FILES, FAILED, CODE) if self.standalone else (ASKED, STATED, FILES, FAILED, MORE, CODE)
+        return (
+            (*HEADINGS, ASKED, FILES, FAILED, CODE) if self.standalone else (ASKED, STATED, FILES, FAILED, MORE, CODE)
+        )
 
     def _cost(self, rows: Iterable[Row]) -> int:
         return sum(self.count(row.text) + 1 for row in rows)
@@ -129,7 +129,7 @@ class _Page:
     def _wanted(self) -> dict[str, int]:
         unseen = (item.key for item in self.ledger.identifiers if item.key not in self.near.names)
         return {
-            "asks": sum(self._size(item) + 4 for item in self.asks),
+            "asks": sum(self.quoting.size(item) + 4 for item in self.asks),
             "files": sum(self.count(relative(item.key, self.base)) + 1 for item in self.files) + 20,
             "identifiers": self.count(" ".join(relative(key, self.base) for key in unseen)) + 40,
             "todos": sum(self.count(item.text) + 6 for item in self.ledger.todos),
@@ -188,45 +188,10 @@ class _Page:
         return chosen
 
     def _asks(self) -> list[tuple[LedgerItem, list[Row]]]:
-        """Asks in the order they were made, with a row for each gap: open ones from half of the room at least, then
-        the newest, the first one, and the rest from new to old."""
-        newest = next(iter(self.asks), None)
-        listed = [ask for ask in self.asks if ask is newest or not self._is_said(ask)]
-        ranked = sorted(listed, key=lambda ask: (ask.state == "notice", ask is not newest, ask is not listed[-1]))
-        open_, closed = ([ask for ask in ranked if (ask.state == "open") is state] for state in (True, False))
-        room = self.room["asks"]
-        chosen = self._levelled(open_, max(room // 2, room - sum(self._size(ask) for ask in closed)))
-        left = room - sum(self._cost(rows) for _, rows in chosen)
-        older = self._levelled(closed, left)
-        self.spare += left - sum(self._cost(rows) for _, rows in older)
-        return with_gaps([*chosen, *older], [ask for ask in listed if ask.state != "notice"])
-
-    def _is_said(self, ask: LedgerItem) -> bool:
-        """Whether an ask stands, word for word, beside the brief."""
-        return len(ask.text) > ASK_LEAST and flat(ask.text) in self.near.words
-
-    def _size(self, ask: LedgerItem) -> int:
-        """The tokens of an ask with its marks: `- `, then `> ` before each further line."""
-        return self.count(ask.text) + 4 + ask.text.count("\n") * 2
-
-    def _levelled(self, asks: list[LedgerItem], room: int) -> list[tuple[LedgerItem, list[Row]]]:
-        """Asks cut to the one length at which they fit; the last ones are left out where that would be too short."""
-        sizes = [self._size(ask) for ask in asks]
-        most = level(sizes, room)
-        while sizes and most < min(ASK_LEAST, max(sizes)):
-            sizes.pop()
-            most = level(sizes, room)
-        if len(sizes) < len(asks) or most < max(sizes, default=0):
-            self.losses.append("asks")
-        return [(ask, self._quoted(ask, size, most)) for ask, size in zip(asks, sizes, strict=False)]
-
-    def _quoted(self, ask: LedgerItem, size: int, most: int) -> list[Row]:
-        """An ask within `most` tokens, with what there is to note on it."""
-        words = ask.text if size <= most else ends(ask.text, max(40, len(ask.text) * (most - 12) // size))
-        first = "the first" if ask is self.asks[-1] and len(self.asks) > 3 else ""  # noqa: PLR2004
-        state = "open" if ask.state == "open" and not self.standalone else ""
-        cut = "shortened" if words != ask.text else ""
-        return quoted(ask, words, ", ".join(filter(None, [first, state, cut])))
+        quotes = self.quoting.within(self.room["asks"])
+        self.spare += quotes.left
+        self.losses += ["asks"] if quotes.cut else []
+        return quotes.rows
 
     def _files(self) -> list[Row]:
         rows, left = [], self.room["files"] + max(0, self.spare)
@@ -266,31 +231,21 @@ class _Page:
         """The rows of exact identifiers, the root of the paths before them, and the rows of names in code."""
         opening = stated(self.base, (*self.ledger.files, *self.ledger.identifiers))
         room = self.room["identifiers"] + self.spare - self._cost(opening)
-        more = {"beside": self.near.names, "first": self.first, "written": written}
-        found = names(self.ledger, self.base, room=room, count=self.count, **more)
+        found = names(
+            self.ledger,
+            self.base,
+            room=room,
+            count=self.count,
+            written=written,
+            beside=self.near.names,
+            first=self.first,
+        )
         if found.cut:
             self.losses.append("identifiers")
         exact = found.exact
         if self.standalone and not exact:
             exact = best(self.ledger, self.base, INSISTED)
         return [*opening, *exact], found.code
-
-
-def with_gaps(
-    chosen: Sequence[tuple[LedgerItem, list[Row]]], asks: Iterable[LedgerItem]
-) -> list[tuple[LedgerItem, list[Row]]]:
-    """Chosen asks in the order of time; where others of `asks` were left out, a row says how many."""
-    rows = {ask.key: rows for ask, rows in chosen}
-    everyone = {ask.key: ask for ask in (*asks, *(ask for ask, _ in chosen))}
-    found: list[tuple[LedgerItem, list[Row]]] = []
-    for here, run in groupby(sorted(everyone.values(), key=lambda ask: (ask.at, ask.key)), lambda ask: ask.key in rows):
-        listed = list(run)
-        if here:
-            found += [(ask, rows[ask.key]) for ask in listed]
-        else:
-            sources = dict.fromkeys((listed[0].sources[-1], listed[-1].sources[-1]))
-            found.append((listed[0], [Row(f"- … {len(listed)} left out here …", tuple(sources))]))
-    return found
 
 
 def best_decisions(decisions: Iterable[LedgerItem]) -> list[LedgerItem]:

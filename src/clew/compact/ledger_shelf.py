@@ -13,7 +13,8 @@ STRENGTH = {"seen": 0.0, "said": 1.5, "asked": 1.5, "used": 1.5, "aimed": 2.0}
 arguments, such as a file's content; in its short ones, which aim at something."""
 
 EXACT = 0.5
-"""What a name gains that cannot be found again by searching the code: an id, a path, a flag."""
+"""What a name gains that cannot be found again by searching the code: an id, a flag, a path (but not `../x`, which
+says where from)."""
 
 NEAR, FAR = 20, 100
 """Entries after which recency has fallen to 1/e: the step at hand, and the task at hand."""
@@ -26,7 +27,7 @@ CAPS: dict[str, int] = {
 
 
 FIRST: dict[str, int] = {"asks": 1, "rules": 10}
-"""How many of the oldest facts of a section stay whatever comes: what the session was begun for, and its first rules."""
+"""How many of the oldest facts of a section stay whatever comes: what the session was begun for, its first rules."""
 
 
 class Shelf:
@@ -69,7 +70,7 @@ def recency(item: LedgerItem, position: int, span: int) -> float:
 
 def identifier_score(item: LedgerItem, position: int) -> float:
     """How likely an identifier is to be needed next, for the room it takes: provenance, recency, use, length."""
-    exact = EXACT if strong(item.key) else 0.0
+    exact = EXACT if strong(item.key) and not item.key.startswith(("./", "../")) else 0.0
     recent = 0.5 * recency(item, position, FAR) + recency(item, position, NEAR)
     use = 0.5 * math.log1p(item.uses)
     return STRENGTH.get(item.state, 0.0) + exact + recent + use - 0.5 * math.log(len(item.key) / 4 + 0.5)
@@ -93,10 +94,11 @@ def stored(section: str, items: Iterable[LedgerItem], position: int) -> tuple[Le
     """What a section keeps: at most CAPS of it, identifiers by rank, the rest in the order of time."""
     if section == "identifiers":
         return tuple(by_score(items, position)[: CAPS[section]])
-    listed = sorted(items, key=lambda item: (item.at, item.key))
+    listed = sorted(items, key=lambda item: item.at)
     first = {item.key for item in listed[: FIRST.get(section, 0)]}
     ranked = sorted(listed, key=lambda item: (item.key not in first, item.state in SETTLED, -item.at))
-    return tuple(sorted(ranked[: CAPS[section]], key=lambda item: (item.at, item.key)))
+    kept = {item.key for item in ranked[: CAPS[section]]}
+    return tuple(item for item in listed if item.key in kept)
 
 
 def full(section: str, kept: Iterable[LedgerItem]) -> bool:

@@ -15,7 +15,7 @@ _TOKEN = re.compile(
 )
 _QUOTES = re.compile(r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)", re.DOTALL)
 _PATHLIKE = re.compile(r"[^\s*?$`'\"\[\]{}|;:<>()!]*[\w~/][^\s*?$`'\"\[\]{}|;:<>()!]*")
-_SCRIPT = re.compile(r"[sy]([/|#,@]).*\1|[\d,$]+[acdip]?|/.*/[acdip]?", re.DOTALL)
+_SCRIPT = re.compile(r"[sy]([/|#,@]).*\1[gimpeIM\d]*|[\d,$]+[acdip]?|/.*/[acdip]?", re.DOTALL)
 _LONGEST = 20_000
 """Characters of a command that are read; the rest is a script's body, not its effects."""
 

@@ -6,7 +6,7 @@ from clew.compact import ledger, repair
 from clew.compact.audit import Draft, Evidence, audit, blocking
 from clew.compact.brief import TURN
 from clew.compact.compose import Below, Composed, below, compose
-from clew.compact.evidence import collect, losses, settle
+from clew.compact.evidence import collect, left_out, losses, settle
 from clew.compact.job import Accepted, Failure, Job, Refused
 from clew.compact.repair import Mended
 from clew.transcript import Attempt, Finding, Verdict
@@ -115,4 +115,5 @@ class Review:
     def _accepted(self, composed: Composed, verdict: Verdict, model: str | None) -> Accepted:
         lost, total = losses(self.evidence.source, composed.text, self.job.cut.tail, most=MOST_LOST)
         verdict = msgspec.structs.replace(verdict, attempts=tuple(self.attempts))
-        return Accepted(composed.text, composed.lines, verdict, self.ledger, model, lost, total)
+        other = left_out(self.ledger, composed.text, self.job.cut.tail)
+        return Accepted(composed.text, composed.lines, verdict, self.ledger, model, lost, total, other)

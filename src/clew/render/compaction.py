@@ -141,7 +141,8 @@ def verdict(body: Compaction) -> str:
         case "fallback":
             return f"the brief was written by rules{_after(tried[:-1])}"
         case "repaired" if blocking(last):
-            return f"the brief passed once rules had taken out what was wrong in attempt {len(tried)}"
+            taken = plural(len(body.verdict.dropped), "line")
+            return f"the brief passed on attempt {len(tried)} after rules took out {taken}"
     after = " after repair" if body.verdict.outcome == "repaired" else " as drafted"
     if last:
         although = " and ".join(dict.fromkeys(FINDINGS.get(one.code, one.code) for one in last))

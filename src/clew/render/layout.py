@@ -80,7 +80,7 @@ class Listing:
                     yield table
                     return
         for title, words in self.blocks:
-            yield Row(Text(), title)
+            yield title
             yield Row(Text("  "), Text(words))
 
 

@@ -29,19 +29,26 @@ CUTS = {
 STATES = {"accepted": "as drafted", "repaired": "repaired", "fallback": "by rules", "imported": "imported"}
 """How a brief came to stand, in a word for a table."""
 
-AUTHOR = 14
-"""Columns of a model's name where a table is short of room."""
+SESSION_COLUMNS = (
+    ("session", "entries:r", "window:r", "compacted:r", "used:r", "from"),
+    ("session", "entries:r", "window:r", "compacted:r", "used:r"),
+    ("session", "window:r", "compacted:r", "used:r"),
+)
+"""What a table of sessions tells, less and less where keys are long."""
+
+AUTHORS = (14, 9)
+"""Columns of a model's name where a table is short of room, and where it is shorter still."""
 
 
 def sessions(rows: Iterable[SessionRow], now: int) -> Listing:
     """Sessions, one a row, with their compaction counts."""
-    tables = [table("session", "entries:r", "window:r", "compacted:r", "used:r", *more) for more in (("from",), ())]
+    tables = [table(*columns) for columns in SESSION_COLUMNS]
     blocks = []
     for row in rows:
         key, source = Text(visible(row.key), style="cyan"), visible(str(row.meta.get("format", "")))
         cells = (number(row.entries), short(row.window_tokens), str(row.compactions), age(row.updated, now))
-        tables[0].add_row(key, *cells, source)
-        tables[1].add_row(key, *cells)
+        for made, shown in zip(tables, [(*cells, source), cells, cells[1:]], strict=True):
+            made.add_row(key, *shown)
         entries, window, compacted, used = cells
         words = [f"{entries} entries", f"window {window}", f"compacted {compacted}", f"used {used}", source]
         blocks.append((key, " · ".join(filter(None, words))))
@@ -50,13 +57,14 @@ def sessions(rows: Iterable[SessionRow], now: int) -> Listing:
 
 def compactions(wounds: Iterable[Wound], now: int, source: str | None = None) -> Listing:
     """The compactions of a session, one a row; `source` is the format the session was imported from."""
-    tables = [table("id", "when", "before:r", "after:r", "brief", "by", "state") for _ in range(3)]
+    tables = [table("id", "when", "before:r", "after:r", "brief", "by", "state") for _ in range(4)]
     blocks = []
     for wound in wounds:
         body, name = wound.body, Text(wound.id, style="cyan")
         before, after, state = _short(body, body.tokens_before), _short(body, body.tokens_after), _state(body)
         by, ago = author(body, source), age(wound.at, now)
-        for made, when, who in zip(tables, (moment(wound.at), ago, ago), (by, by, path_end(by, AUTHOR)), strict=True):
+        shorter = [(ago, path_end(by, columns)) for columns in AUTHORS]
+        for made, (when, who) in zip(tables, [(moment(wound.at), by), (ago, by), *shorter], strict=True):
             made.add_row(name, when, before, after, state, who, wound.standing)
         title = Text.assemble(name, f"  {wound.standing}")
         blocks.append((title, f"{ago} · {before} → {after} tokens · {state}{f' · {by}' if by != 'rules' else ''}"))

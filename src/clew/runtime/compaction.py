@@ -230,6 +230,7 @@ def _body(order: Order, shown: View, cut: Cut, verdict: Accepted, before: int, d
         previous=shown.boundary.id if shown.boundary else None,
         lost=verdict.lost,
         lost_total=verdict.lost_total,
+        left_out=verdict.left_out,
         covered=len(cut.dropped),
         duration_ms=duration_ms,
     )

@@ -29,6 +29,7 @@ from clew.runtime.compaction import (
 )
 from clew.runtime.events import Emit
 from clew.runtime.session import Session
+from clew.runtime.tool_size import SHARE, limit
 from clew.tokens import estimate
 from clew.tokens.usage import Size, calibrate, measure
 from clew.tokens.window import thresholds
@@ -47,14 +48,18 @@ from clew.transcript import (
     user,
 )
 
-FLUSH_OUTPUT = 1_000
-"""Tokens a note may take."""
+FLUSH_OUTPUT, FLUSH_PROMPT, FLUSH_LEAST = 1_000, 300, 600
+"""Tokens a note may take, those its request takes, and what a window must have left for a note to be asked for."""
 
 BACKOFF_SHARE = 20
 """After a compaction that was refused the next one waits until the view has grown by a twentieth of the window…"""
 
 LAST_RESORT = 4
 """…or until less than a quarter of the reserve is left: then rules write the brief, for the next request must fit."""
+
+RESULTS_SHARE = 0.6
+"""Of the room a window has before it must be compacted, what the results of one answer may take together: they cannot
+be parted, so no compaction could make them fit."""
 
 ESTIMATE_ERROR, WRAPPING = 5, 128
 """An estimate may be a fifth too low, and a provider wraps messages in its own way: so much of the estimated part, and
@@ -97,6 +102,14 @@ class House:
         if told and limits.source == "error" and limits.budget:
             self._window = min(told, limits.budget)
         return self._window
+
+    async def share(self, calls: int) -> int | None:
+        """The window that the result of each of so many calls of one answer is cut to."""
+        window = await self.window()
+        if not window:
+            return None
+        room = max(1.0, (thresholds(window).compact_at - self.fixed) * RESULTS_SHARE)
+        return window if calls * limit(window) <= room else max(1, int(room / calls / SHARE))
 
     def shown(self) -> View:
         """The view as it is sent."""
@@ -154,6 +167,8 @@ class House:
         over = size.tokens - limits.compact_at
         freed = self.trim(keep=1) if self._reducible() >= over * 3 // 2 else 0
         if freed < over:
+            if self._flush_due(window, size):
+                await self.flush()
             await self.compact("budget", window, required=not early)
 
     async def _compact_if_due(self, window: int | None, size: Size) -> None:
@@ -306,7 +321,11 @@ class House:
         asked = self.request(
             purpose="flush", extra=user(notes.prompt(self.agent.note_path()), synthetic=True), leave=waiting
         )
-        asked = msgspec.structs.replace(asked, max_output=FLUSH_OUTPUT)
+        left = self._left()
+        if left is not None and left < FLUSH_LEAST:
+            return "skipped", f"the window has about {max(0, left):,} tokens left, too few to ask for notes"
+        room = FLUSH_OUTPUT if left is None else min(FLUSH_OUTPUT, left - FLUSH_PROMPT)
+        asked = msgspec.structs.replace(asked, max_output=room)
         try:
             answer = await complete(self.agent.flush_writers or self.agent.chain, asked)
         except (ProviderError, ModelError) as error:
@@ -340,12 +359,14 @@ class House:
 
     def _output(self) -> int | None:
         """The tokens the answer may have: what the settings say, and no more than the window has left."""
-        size = self.size()
-        if not self._window or size.tokens is None:
-            return self.agent.max_output
-        left = max(LEAST_OUTPUT, self._window - _at_most(size, size.tokens))
+        left = self._left()
         wanted = self.agent.max_output or USUAL_OUTPUT
-        return left if left < wanted else self.agent.max_output
+        return max(LEAST_OUTPUT, left) if left is not None and left < wanted else self.agent.max_output
+
+    def _left(self) -> int | None:
+        """The tokens the next request surely leaves of the window; None where window or size are unknown."""
+        size = self.size()
+        return self._window - _at_most(size, size.tokens) if self._window and size.tokens is not None else None
 
 
 def _at_most(size: Size, tokens: int) -> int:

@@ -50,6 +50,9 @@ class Turn:
                 self._keep_partial()
                 self._settle(Ended("cancelled", steps=self.steps))
                 raise
+            finally:
+                if late := self.lane.steered():  # handed over too late to be answered in this turn
+                    self.session.append(*late)
 
     def _start_afresh(self) -> None:
         """Forget what was counted in the turn before: its requests, its attempts at making room, its calls."""
@@ -58,6 +61,8 @@ class Turn:
         self._seen.clear()
 
     async def _turn(self, message: User) -> Ended:
+        if (left := unfinished(self.session)) is not None:
+            self.emit(events.Interrupted(left))
         self._admit(message)
         self.house.begin()
         try:
@@ -78,22 +83,21 @@ class Turn:
             answer = await self._answer()
             self.session.append(answer)
             calls = list(calls_of(answer))
-            if not calls:
-                return Ended("done", strip_silent(text_of(answer)), steps=self.steps)
             for call in calls:
-                self.session.append(await self._act(call))
+                self.session.append(await self._act(call, len(calls)))
             if self._looping():
                 return Ended("loop", code="loop", steps=self.steps)
+            steering = self.lane.steered()
+            if not calls and not steering:
+                return Ended("done", strip_silent(text_of(answer)), steps=self.steps)
+            for one in steering:
+                self._admit(one)
             if self.steps >= self.agent.max_steps:
                 return Ended("failed", code="steps", detail=f"{self.steps} requests", steps=self.steps)
-            for steering in self.lane.steered():
-                self._admit(steering)
             await self.house.before_step()
 
     def _admit(self, message: User) -> None:
-        """Store the message: from here on it cannot be lost. A turn before it that never ended is told of."""
-        if (left := unfinished(self.session)) is not None:
-            self.emit(events.Interrupted(left))
+        """Store the message: from here on it cannot be lost."""
         (record,) = self.session.append(message)
         self.emit(events.Admitted(record.entry.id))
 
@@ -139,11 +143,11 @@ class Turn:
             case failover.Switched():
                 self.emit(events.Switched(event.model, event.next, str(event.error)))
 
-    async def _act(self, call: Call) -> ToolResult:
-        """One call carried out, its result stored by the caller before anything else happens."""
+    async def _act(self, call: Call, among: int) -> ToolResult:
+        """One call of so many carried out, its result stored by the caller before anything else happens."""
         self.emit(events.Called(call))
         started = time.monotonic()
-        result = await self.agent.toolbox.run(call, ask=self.ask, window=await self.house.window())
+        result = await self.agent.toolbox.run(call, ask=self.ask, window=await self.house.share(among))
         self.emit(events.Returned(result, round(1000 * (time.monotonic() - started))))
         self._seen.append((call.name, msgspec.json.encode(call.arguments, order="sorted"), text_of(result)))
         return result

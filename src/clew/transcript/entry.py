@@ -117,6 +117,9 @@ class Compaction(Value, frozen=True, tag="compaction"):
     """Identifiers of the old view that are in neither the brief nor the kept tail, most used first, bounded."""
     lost_total: int = 0
     """How many such identifiers there are."""
+    left_out: dict[str, tuple[str, ...]] = {}
+    """Other facts of the ledger that neither brief nor tail shows, by section (`asks`, `rules`, `todos`, `files`, …),
+    bounded in number and length. The ledger still holds them."""
     covered: int = 0
     """How many entries the brief stands for in this round."""
     duration_ms: int | None = None

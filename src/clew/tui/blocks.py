@@ -23,12 +23,12 @@ class Said(Static):
 
     def __init__(self, text: str, note: str = "") -> None:
         super().__init__(classes="said")
-        self._text = text
+        self.text = text
         self.mark(note)
 
     def mark(self, note: str) -> None:
         """Say beside it what became of it: waiting, or taken up by the turn."""
-        mark = Text.assemble(("› ", "bold"), visible(self._text))
+        mark = Text.assemble(("› ", "bold"), visible(self.text))
         if note:
             mark.append(f"  ({note})", style="dim italic")
         self.update(mark)
@@ -40,11 +40,13 @@ class Answer(Markdown):
     def __init__(self, text: str = "") -> None:
         super().__init__(visible(text), classes="answer", open_links=False)
         self._stream: MarkdownStream | None = None
+        self.chars = len(text)
 
     async def add(self, piece: str) -> None:
         """A piece more of it."""
         if self._stream is None:
             self._stream = Markdown.get_stream(self)
+        self.chars += len(piece)
         await self._stream.write(visible(piece))
 
     async def end(self) -> None:
@@ -87,7 +89,7 @@ class ToolFold(Fold):
 
     def end(self, result: ToolResult, ms: int) -> None:
         """The call came back."""
-        self.head(f"{called(self.call, 48)}  {returned(result, ms, TITLE)}")
+        self.head(f"{called(self.call, 48)} · {returned(result, ms, TITLE)}")
         self.set_class(result.error, "failed")
         self.fill(f"{_given(self.call)}\n\n{_cut(text_of(result))}")
 

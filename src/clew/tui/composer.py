@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.events import Key
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -15,12 +16,16 @@ MOST_LINES = 8
 class Composer(TextArea):
     """The input."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "send", "Send", priority=True),
-        Binding("ctrl+j,alt+enter,shift+enter", "break_line", "New line", priority=True),
-        Binding("tab", "complete", "Complete", priority=True),
-        Binding("ctrl+d", "leave", "Leave", priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+d", "leave", "Leave")]
+
+    KEYS: ClassVar[dict[str, str]] = {
+        "enter": "send",
+        "ctrl+j": "break_line",
+        "alt+enter": "break_line",
+        "shift+enter": "break_line",
+        "tab": "complete",
+    }
+    """Keys that are taken in the order they come in, between the letters before and after them."""
 
     class Sent(Message):
         """A message was sent."""
@@ -55,6 +60,15 @@ class Composer(TextArea):
         if not self.sent or self.sent[-1] != text:
             self.sent.append(text)
         self._at = len(self.sent)
+
+    async def _on_key(self, event: Key) -> None:
+        action = self.KEYS.get(event.key)
+        if action is None:
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        await self.run_action(action)
 
     def action_send(self) -> None:
         """Send what stands there."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.compact.identifiers import find, in_message, kind, missing, occurs, strong
+from clew.compact.identifiers import READ, find, in_message, kind, missing, occurs, strong
 from clew.transcript import Call, Shell, assistant
 
 
@@ -23,6 +23,13 @@ from clew.transcript import Call, Shell, assistant
         pytest.param(r"got \nsrc/a_b.py", ["src/a_b.py"], id="an escaped line break is no letter"),
         pytest.param(r"at C:\Users\me\x.txt", [r"C:\Users\me\x.txt"], id="a Windows path"),
         pytest.param("git@github.com:own/repo.git", ["git@github.com:own/repo.git"], id="a repository by ssh"),
+        pytest.param("打开数据/报表_6.csv文件", ["数据/报表_6.csv"], id="a Chinese file name"),
+        pytest.param("\x1b[32mutils.py\x1b[0m [1;31mfoo_bar[0m", ["utils.py", "foo_bar"], id="colours are no letters"),
+        pytest.param("it ends here.Let us see thought.We go", [], id="a full stop without its blank joins no name"),
+        pytest.param("state.FilesTouched os.Stderr", ["state.FilesTouched", "os.Stderr"], id="a package's name is one"),
+        pytest.param("sed 's/main-new/main/g' src/cli.ts", ["src/cli.ts"], id="a substitution is no path"),
+        pytest.param("```perl#!/usr/bin/perlprint", ["/usr/bin/perl"], id="an interpreter with its line break lost"),
+        pytest.param("use --generate/--force", ["--generate", "--force"], id="flags with a slash between them"),
         pytest.param("2.1 of 0.123456, on 2026-09-06, e.g. UTF-8", [], id="numbers, dates and abbreviations are none"),
         pytest.param("Just plain words, nothing else.", [], id="words are none"),
     ],
@@ -39,6 +46,7 @@ def test_found(text, names):
         ("10.0.0.1:80", "ip"), ("192.168.1.1", "ip"), ("./x", "path"), ("~/x", "path"), ("src/app/main.ts", "path"),
         ("JIRA-1234", "ticket"), ("#129423", "ticket"), ("own/repo#12", "ticket"), ("v2.1", "version"),
         ("1.10.3", "version"), ("--dry-run", "flag"), ("a@b.com", "email"), ("README.md", "file"),
+        ("forms.pl", "file"),
     ],
 )  # fmt: skip
 def test_kinds_the_audit_insists_on(name, what):
@@ -80,7 +88,15 @@ def test_what_is_found_occurs_where_it_was_found(text):
     assert missing(find(text), text) == []
 
 
-@pytest.mark.parametrize("piece", ["a", "a/", "1:", "a-b_", "A1", "a.", "/例", "a@b.", "x://"])
+def test_of_a_huge_text_both_ends_are_read():
+    names = find("first_one\n" + "middle_99\n" * 200_000 + "last_one")
+    assert (names[0], names[-1]) == ("first_one", "last_one")
+    assert find("x\n" * READ + "in_the_middle\n" + "x\n" * READ) == []
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "a/", "1:", "a-b_", "A1", "a.", "/例", "例_", "例", "a@b.", "x://", "[1;", "\x1b[1"]
+)
 def test_reading_is_linear(piece):
     start = time.perf_counter()
     find(piece * 100_000)

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.compact.ledger import ASKS, SECTIONS, gather
+from clew.compact.ledger import SECTIONS, gather
+from clew.compact.ledger_asks import ASKS
 from clew.compact.ledger_shelf import CAPS
 from clew.transcript import Entry, Ledger, Pin, User
 from tests.unit.compact_ledger.talk import ask, ran, say, told
@@ -12,6 +13,49 @@ from tests.unit.compact_ledger.talk import ask, ran, say, told
 
 def states(ledger: Ledger, section: str) -> dict[str, str]:
     return {item.text: item.state for item in getattr(ledger, section)}
+
+
+def test_the_last_answer_of_a_turn_closes_its_ask_even_if_the_turn_was_split():
+    turn = told(ask("fix the login"), *ran("bash", command="ls"), *ran("bash", command="cat x"), say("All done."))
+    half = gather(turn[:3])
+    assert states(half, "asks") == {"fix the login": "open"}
+    assert states(gather(turn[3:], half), "asks") == {"fix the login": "answered"}
+
+
+def test_an_ask_is_open_again_when_the_turn_goes_on():
+    turn = told(ask("fix the login"), say("I look."), *ran("bash", command="ls"))
+    seen = gather(turn[:2])
+    assert states(seen, "asks") == {"fix the login": "answered"}
+    assert states(gather(turn[2:], seen), "asks") == states(gather(turn), "asks") == {"fix the login": "open"}
+
+
+def test_a_message_that_only_acknowledges_is_no_ask_unless_there_is_no_other():
+    assert states(gather(told(ask("fix it now"), say("done"), ask("好的"))), "asks") == {
+        "fix it now": "answered",
+        "好的": "nod",
+    }
+    assert states(gather(told(ask("ok"))), "asks") == {"ok": "open"}
+    assert states(gather(told(ask("👍"), ask("fix it now"))), "asks") == {"👍": "nod", "fix it now": "open"}
+
+
+def test_the_same_short_ask_is_another_event():
+    ledger = gather(
+        told(ask("go on"), say("done"), ask("fix the whole login page of the site"), say("ok"), ask("go on"))
+    )
+    assert [(one.text, one.state, one.uses, one.sources) for one in ledger.asks][-1] == ("go on", "open", 1, ("e4",))
+
+
+def test_a_rule_that_was_lifted_stands_no_more_until_it_is_stated_again():
+    told_so = [ask("Never restart prod."), ask("Correction: you may restart prod now.")]
+    assert states(gather(told(*told_so)), "rules") == {"Never restart prod.": "lifted"}
+    assert states(gather(told(*told_so, told_so[0])), "rules") == {"Never restart prod.": ""}
+
+
+def test_the_first_rules_and_the_first_ask_outlive_the_caps():
+    ledger = gather(told(*(ask(f"Never touch the module {chr(97 + n % 26)}_{n} again.") for n in range(400))))
+    assert len(ledger.rules) == CAPS["rules"]
+    assert (ledger.rules[0].text, ledger.rules[-1].at) == ("Never touch the module a_0 again.", 399)
+    assert ledger.asks[0].at == 0
 
 
 def test_an_ask_is_answered_when_the_turn_ends_and_another_one_follows():

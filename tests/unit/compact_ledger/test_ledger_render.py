@@ -8,7 +8,7 @@ from clew.compact.identifiers import missing
 from clew.compact.ledger import gather, render
 from clew.compact.ledger_layout import portions
 from clew.compact.ledger_paths import legible, root
-from clew.compact.ledger_render import HEADINGS
+from clew.compact.ledger_render import HEADINGS, MOST_DECISIONS, MOST_RULES, OLDEST_RULES
 from clew.tokens import estimate
 from clew.transcript import Entry, Ledger, Pin
 from tests.unit.compact_ledger.talk import ask, ran, say, told
@@ -71,7 +71,7 @@ def test_the_root_is_stated_once_and_every_path_still_occurs():
     ledger = gather(WORK)
     text = render(ledger, 2000, standalone=True).text
     assert missing([item.text for item in ledger.identifiers], text) == []
-    assert text.count("/srv/app") <= 2
+    assert text.count("/srv/app") <= 3
 
 
 def test_every_line_of_a_fact_knows_where_it_comes_from():
@@ -89,6 +89,61 @@ def test_names_shown_beside_the_brief_are_not_written_again():
     text = render(ledger, 2000, standalone=True, shown="the first_name is in view").text
     assert "first_name" not in text
     assert "other_name" in text
+
+
+def section(text: str, heading: str) -> str:
+    return text.split(f"{heading}\n")[1].split("\n\n## ")[0]
+
+
+def test_exact_identifiers_come_before_names_in_code_and_are_never_said_to_be_none():
+    text = render(gather(told(ask("see JIRA-12"), say("do_it in a.py"))), 2000, standalone=True).text
+    assert section(text, "## Exact identifiers") == "- ids: JIRA-12\n- paths: a.py"
+    assert text.endswith("## Names in code\n- code: do_it")
+    only_files = render(gather(told(*ran("Read", file_path="/x/b.py"))), 2000, standalone=True).text
+    assert section(only_files, "## Exact identifiers") == "- paths: /x/b.py"
+
+
+def test_asks_stand_in_order_with_the_first_marked_and_gaps_named():
+    said = [m for n in range(40) for m in (ask(f"ask number {n} about " + f"word{n} " * 12), say("ok"))]
+    rows = section(render(gather(told(*said)), 900, standalone=True).text, "## User asks, oldest first").split("\n")
+    assert rows[0].startswith("- (the first")
+    assert rows[1].startswith("- … ")
+    assert [int(row.split("number ")[1].split()[0]) for row in rows[2:]] == list(range(42 - len(rows), 40))
+
+
+def test_a_quotation_in_an_ask_is_marked_once():
+    text = render(gather(told(ask("> you said so\n> > twice\nwhy?"), say("so"))), 2000, standalone=True).text
+    assert "- » you said so\n> » twice\n> why?" in text
+
+
+def test_too_many_rules_are_cut_in_the_middle_and_not_in_silence():
+    rendered = render(gather(told(*(ask(f"Never touch a_{n} again.") for n in range(100)))), 9000, standalone=True)
+    rules = section(rendered.text, "## Constraints/Rules").split("\n")
+    assert len(rules) == MOST_RULES
+    assert (rules[OLDEST_RULES - 1], rules[OLDEST_RULES]) == ("- Never touch a_9 again.", "- Never touch a_50 again.")
+    assert "rules" in rendered.losses
+
+
+def test_what_the_tail_shows_takes_no_room():
+    ledger = gather(
+        told(ask("look at the parser of the project"), *ran("Read", file_path="/x/b.py"), say("ok"), ask("go"))
+    )
+    assert "b.py" in render(ledger, 2000, standalone=False).text
+    text = render(ledger, 2000, standalone=False, shown="look at the parser\nof the project /x/b.py").text
+    assert ("b.py" in text, "the parser" in text) == (False, False)
+
+
+def test_decisions_are_few_and_leave_room_for_others_than_commits():
+    said = [m for n in range(9) for m in ran("bash", command=f"git commit -m 'Change the part {n}'", id=f"c{n}")]
+    told_so = [say(f"We decided to use `a_{n}` instead of `b_{n}` here.") for n in range(9)]
+    rows = section(render(gather(told(*said, *told_so)), 4000, standalone=True).text, "## Decisions").split("\n")
+    assert len(rows) <= MOST_DECISIONS
+    assert sum("committed" in row for row in rows) < sum("decided" in row for row in rows)
+
+
+def test_escape_sequences_are_not_written():
+    failed = ran("bash", "Exit code 1\n\x1b[31merror: bad\x1b[0m", command="make \x1b[1mx")
+    assert "\x1b" not in render(gather(told(ask("\x1b[31mred\x1b[0m line"), *failed)), 2000, standalone=True).text
 
 
 def test_pins_and_rules_are_the_floor_of_any_budget():

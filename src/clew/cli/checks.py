@@ -1,0 +1,263 @@
+"""What `clew doctor` looks at: settings, models and their providers, engine, the store's file, one session's chain.
+
+Each check is a function that returns what it found; none changes anything, and none shows a key.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from clew import plugins
+from clew.app import Clew
+from clew.config import Config, config_path, load, not_yet
+from clew.errors import BadSettings, ClewError, StoreError, UnknownSession
+from clew.models.default import Missing
+from clew.models.local import is_local
+from clew.models.providers import endpoint, split
+from clew.models.providers.remote import Endpoint
+from clew.models.settings import KNOWN, ProviderSettings
+from clew.render.checkup import Check
+from clew.render.status import SOURCES
+from clew.render.text import number, plural
+from clew.store.port import Record, SessionRow, Store
+from clew.store.sqlite import SqliteStore
+from clew.transcript import Compaction, Message, ModelChange, Reset, Said, ToolResult, calls_of, view
+from clew.transcript.pairing import dangling
+
+REACH_S = 5.0
+"""Seconds a provider has to name its models."""
+
+SMALL_WINDOW = 4_096
+"""Tokens; in a smaller window prompt and tools leave little room for a conversation."""
+
+
+def settings(given: Path | None, env: Mapping[str, str]) -> tuple[Config, list[Check]]:
+    """The settings in force (the defaults, where they hold mistakes), and whether they hold any."""
+    where = config_path(given, env)
+    try:
+        config = load(given, env)
+    except BadSettings as error:
+        return Config(), [Check("settings", "fail", str(error), "mend the file; what follows is about the defaults")]
+    there = f"{where} holds no mistake" if where.exists() else f"there is no {where}, the defaults hold"
+    unused = not_yet(config)
+    if unused:
+        return config, [Check("settings", "warn", f"{there}; not used in this version: {', '.join(unused)}")]
+    return config, [Check("settings", "ok", there)]
+
+
+def store_file(path: Path) -> tuple[SqliteStore | None, list[Check]]:
+    """The store, opened if it is there and sound, and whether SQLite finds its file sound."""
+    if not path.exists():
+        return None, [Check("store", "ok", f"there is no {path} yet; the first session makes it")]
+    try:
+        store = SqliteStore(path)
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as reader:
+            said = [str(row[0]) for row in reader.execute("PRAGMA quick_check(5)")]
+    except (StoreError, sqlite3.Error) as error:
+        return None, [Check("store", "fail", str(error), "restore the file from a backup; Clew left it as it was")]
+    if said == ["ok"]:
+        return store, [Check("store", "ok", f"{path}, {number(path.stat().st_size)} bytes, quick_check ok")]
+    return store, [Check("store", "fail", f"{path}: {'; '.join(said)}", "export what can be read, then start anew")]
+
+
+async def models(clew: Clew) -> list[Check]:
+    """The model a chat would take, and the window of each that is named, with its source."""
+    choice = await clew.default_model()
+    if isinstance(choice, Missing):
+        return [Check("model", "warn", "none is set and none was found", choice.message)]
+    checks = [Check("model", "ok", f"{choice.name} ({choice.source})")]
+    if choice.source != "settings":
+        found = f"window {number(choice.window)}" if choice.window else "the window is not known"
+        return [*checks, Check(choice.name, "ok" if choice.window else "warn", found, "" if choice.window else _SET)]
+    return [*checks, *await asyncio.gather(*(_window(clew, name) for name in named(clew.config)))]
+
+
+_SET = "set contextWindow under models.providers.<provider>.models, or give --window"
+
+
+def named(config: Config) -> list[str]:
+    """The models that the settings name, each once."""
+    defaults = config.agents.defaults
+    asked = [defaults.model.primary, *defaults.model.fallbacks, defaults.compaction.model]
+    asked.append(defaults.compaction.memory_flush.model)
+    return list(dict.fromkeys(name for name in asked if name))
+
+
+async def _window(clew: Clew, name: str) -> Check:
+    try:
+        limits = await asyncio.wait_for(clew.limits(name), REACH_S * 2)
+    except ClewError as error:
+        return Check(f"window of {name}", "fail", str(error))
+    except TimeoutError:
+        return Check(f"window of {name}", "warn", "the server did not answer in time", _SET)
+    if limits.budget is None:
+        return Check(f"window of {name}", "warn", "not known: nothing is compacted before the provider refuses", _SET)
+    words = f"{number(limits.budget)} tokens, {SOURCES.get(limits.source, limits.source)}"
+    if limits.budget < SMALL_WINDOW:
+        return Check(f"window of {name}", "warn", words, "prompt and tools leave little room; take a larger window")
+    return Check(f"window of {name}", "ok", words)
+
+
+async def providers(config: Config, env: Mapping[str, str]) -> list[Check]:
+    """Each provider that is written down or that a model named in the settings needs: its key, and whether it answers."""
+    wanted = [*config.models.providers, *(name.partition("/")[0] for name in named(config) if "/" in name)]
+    chosen = [one for one in dict.fromkeys(wanted) if one != "local" or one in config.models.providers]
+    return list(await asyncio.gather(*(_provider(one, config, env) for one in chosen)))
+
+
+async def _provider(name: str, config: Config, env: Mapping[str, str]) -> Check:
+    listed = [one.partition("/")[2] for one in named(config) if one.partition("/")[0] == name]
+    try:
+        provider, model = split(f"{name}/{listed[0] if listed else 'any'}")
+        place = endpoint(provider, model, config.models, env)
+    except BadSettings as error:
+        return Check(f"provider {name}", "fail", str(error))
+    written = config.models.providers.get(name, ProviderSettings())
+    api = written.api or (KNOWN[name].api if name in KNOWN else "openai-completions")
+    key = "key present" if place.key else "no key needed" if is_local(place.base_url) else "no key"
+    return await _reached(name, place, api, key)
+
+
+async def _reached(name: str, place: Endpoint, api: str, key: str) -> Check:
+    """Whether a provider answers when it is asked for its models."""
+    # It comes with the SDKs, a tenth of a second to load, and only this command and local servers need it alone.
+    web = import_module("httpx2")
+    url = f"{place.base_url.rstrip('/')}/{'v1/models' if api == 'anthropic-messages' else 'models'}"
+    host = urlsplit(url).hostname or url
+    try:
+        async with web.AsyncClient(timeout=REACH_S, headers=_headers(place, api)) as client:
+            status = int((await client.get(url)).status_code)
+    except (web.HTTPError, web.InvalidURL, ValueError) as error:
+        words = f"{host} cannot be reached ({type(error).__name__}); {key}"
+        return Check(f"provider {name}", "fail", words, "check baseUrl, the network, and that the server runs")
+    return _answered(name, host, status, key, place)
+
+
+def _answered(name: str, host: str, status: int, key: str, place: Endpoint) -> Check:
+    label, words = f"provider {name}", f"{host} answers ({status}); {key}"
+    variables = " or ".join(place.key_names) or f"models.providers.{name}.apiKey"
+    if status in (401, 403):
+        return Check(label, "fail", words, f"set {variables}" if not place.key else "the key is refused: renew it")
+    if status >= 500:
+        return Check(label, "fail", words, "the provider is in trouble; try again later")
+    if status >= 400:
+        return Check(label, "warn", f"{words}, but lists no models", "check baseUrl")
+    return Check(label, "ok", words)
+
+
+def _headers(place: Endpoint, api: str) -> dict[str, str]:
+    own = {name: value.get_secret_value() for name, value in place.headers.items()}
+    if place.key is None:
+        return own
+    key = place.key.get_secret_value()
+    known = (
+        {"x-api-key": key, "anthropic-version": "2023-06-01"}
+        if api == "anthropic-messages"
+        else {"Authorization": f"Bearer {key}"}
+    )
+    return {**known, **own}
+
+
+def engine(config: Config) -> list[Check]:
+    """The context engine, and the compaction provider where one is set."""
+    slot, provider = config.plugins.slots.context_engine, config.agents.defaults.compaction.provider
+    checks = [Check("engine", "ok", "legacy, the built-in one")]
+    if slot != "legacy":
+        checks = [Check("engine", "warn", f"{slot} is set, and this version runs the built-in one")]
+    if provider and plugins.compaction_provider(plugins.load(), provider) is None:
+        what = f"no plug-in registers the compaction provider {provider}; the built-in summariser takes over"
+        checks.append(Check("provider of briefs", "fail", what, "install the plug-in, or take compaction.provider out"))
+    return checks
+
+
+def session(store: Store, key: str) -> list[Check]:
+    """One session's counters, parents, pairs and the chain of its boundaries."""
+    try:
+        row = store.session(key)
+    except UnknownSession as error:
+        return [Check("session", "fail", str(error))]
+    records = list(store.entries(key))
+    return [
+        _check("counters", _counters(store, row, records), f"{plural(len(records), 'entry', 'entries')} as counted"),
+        _check("parents", _parents(row, records), "every parent is stored before its child"),
+        _check("boundaries", _chain(row, records), f"{plural(row.compactions, 'compaction')} in one chain"),
+        _pairs(store, key),
+    ]
+
+
+def _check(name: str, found: Iterator[str], sound: str) -> Check:
+    wrong = list(found)
+    if not wrong:
+        return Check(name, "ok", sound)
+    more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+    return Check(name, "fail", "; ".join(wrong[:3]) + more, "export the session (clew export) and import it again")
+
+
+def _counters(store: Store, row: SessionRow, records: list[Record]) -> Iterator[str]:
+    if row.entries != len(records):
+        yield f"{row.entries} entries counted, {len(records)} there"
+    window = store.window(row.key)
+    inside = [record for record in records if record.seq >= row.start and _counts(record, row)]
+    for name, counted, sums in (
+        ("tokens", row.window_tokens, sum(record.tokens for record in inside)),
+        ("bytes", row.window_bytes, sum(record.size for record in inside)),
+    ):
+        if counted != sums:
+            yield f"{counted:,} {name} of the window counted, {sums:,} there"
+    if window.records and window.records[-1].entry.id != row.leaf:
+        yield f"the window ends with {window.records[-1].entry.id}, the session with {row.leaf}"
+
+
+def _counts(record: Record, row: SessionRow) -> bool:
+    return record.entry.id == row.boundary or not isinstance(record.entry.body, Compaction | Reset)
+
+
+def _parents(row: SessionRow, records: list[Record]) -> Iterator[str]:
+    seen: set[str] = set()
+    for record in records:
+        parent = record.entry.parent
+        if parent is not None and parent not in seen:
+            yield f"#{record.seq} follows {parent}, which is not stored before it"
+        seen.add(record.entry.id)
+    if row.leaf is not None and row.leaf not in seen:
+        yield f"the session ends with {row.leaf}, which is not stored"
+
+
+def _chain(row: SessionRow, records: list[Record]) -> Iterator[str]:
+    by_id = {record.entry.id: record.entry.body for record in records}
+    here, passed = row.boundary, set[str]()
+    while here is not None:
+        body = by_id.get(here)
+        if not isinstance(body, Compaction | Reset) or here in passed:
+            yield f"the chain of boundaries breaks at {here}"
+            return
+        if body.first_kept is not None and body.first_kept not in by_id:
+            yield f"{here} keeps from {body.first_kept} on, which is not stored"
+        passed.add(here)
+        here = body.previous if isinstance(body, Compaction) else None
+
+
+def _pairs(store: Store, key: str) -> Check:
+    """Whether each call of the window has its result. A call without one is closed when it is sent: no failure."""
+    entries = [entry for entry in view(store.window(key).entries).entries if not isinstance(entry.body, ModelChange)]
+    messages: list[Message] = [entry.body.message for entry in entries if isinstance(entry.body, Said)]
+    asked = {call.id for message in messages for call in calls_of(message)}
+    stray = sum(isinstance(one, ToolResult) and one.call_id not in asked for one in messages)
+    left = list(dangling(messages))
+    if not left and not stray:
+        return Check("pairs", "ok", "every call has its result")
+    words = f"{plural(len(left), 'call')} without a result, {plural(stray, 'result')} without a call"
+    return Check("pairs", "warn", words, "nothing to do: each request is mended before it is sent")
+
+
+def as_data(checks: list[Check]) -> dict[str, Any]:
+    """The checks for a script."""
+    return {
+        "ok": all(check.state != "fail" for check in checks),
+        "checks": [{"name": c.name, "state": c.state, "found": c.found, "do": c.do} for c in checks],
+    }
