@@ -105,7 +105,8 @@ def clew_with(models, choice, **defaults) -> Clew:
 @asynccontextmanager
 async def talking(server, tmp_path, api=OPENAI, *, told) -> AsyncIterator[Talk]:
     """A conversation over a store in memory, with the workspace's tools and `page`, in a window of `told` tokens."""
-    clew = clew_with(server.settings(api=api, models=[{"id": "any", "contextWindow": told}]), "scripted/any")
+    told_of = {"id": "any", "contextWindow": told, "cost": {"input": 3, "output": 15, "cacheRead": 0.3}}
+    clew = clew_with(server.settings(api=api, models=[told_of]), "scripted/any")
     async with clew.converse("k", workspace=tmp_path, tools=[page]) as conversation:
         yield Talk(server, conversation)
     await clew.aclose()
@@ -132,6 +133,16 @@ def unexplained(talk: Talk) -> list[tuple[int, int]]:
         for (first, earlier), (second, later) in pairwise(talk.main)
         if not extends(earlier, later) and not any(first < at <= second for at in places)
     ]
+
+
+def housekeeping(talk: Talk):
+    """The requests for notes and briefs that ride on the conversation, each with the turn's request before it."""
+    before = None
+    for seen in talk.server.requests:
+        if purpose(seen) == "turn":
+            before = seen
+        elif before and seen.body.get("tools"):
+            yield before, seen
 
 
 def broken_pairs(seen) -> list[str]:
@@ -180,6 +191,9 @@ def test_three_hundred_turns_full_of_tools_stay_inside_the_window(tmp_path, api,
         assert fits(talk, window)
         assert not any(broken_pairs(seen) for seen in server.requests)
         assert unexplained(talk) == []
+        riding = list(housekeeping(talk))
+        assert {purpose(seen) for _, seen in riding} == {"flush", "compaction"}
+        assert all(extends(before, seen) and seen.cached >= before.tokens for before, seen in riding)
         compactions = [event.outcome for event in talk.of(events.Compacted)]
         assert compactions.count("compacted") >= 10
         assert len(compactions) < script.asked["turn"] / 4

@@ -46,7 +46,6 @@ LATE = {
     ("clew.models.pull", "httpx2"),
     ("clew.models.providers.anthropic", "anthropic"),
     ("clew.models.providers.openai", "openai"),
-    ("clew.tokens.exact", "quicktok"),
 }
 """Imports inside a function: heavy or optional packages, and nothing of Clew's own."""
 

@@ -1,5 +1,6 @@
 """`clew agent`: one turn from a script."""
 
+import shlex
 import sys
 from typing import Annotated, Any
 
@@ -33,7 +34,7 @@ def agent(
 ) -> None:
     """Say one thing and print the answer. Exit 0 where the turn ended well, 1 where it did not."""
     text = sys.stdin.read() if message == "-" else message
-    _no_command(text, session)
+    _no_command(text, session, json=json)
     with opened(store, config) as clew:
         told = ran(clew, _turn(clew, session, text, model=model, workspace=workspace, window=window, json=json))
     if json:
@@ -44,19 +45,17 @@ def agent(
         raise typer.Exit(1)
 
 
-def _no_command(text: str, key: str) -> None:
+def _no_command(text: str, key: str, *, json: bool) -> None:
     """Refuse what only a person in a chat can ask for, before anything is sent; other slashes are text."""
     if COMPACT.match(text.strip()):
-        raise typer.Exit(
-            _refused(f"clew agent compacts nothing. Use: clew sessions compact {key} (clew compact {key})")
+        at = shlex.quote(key)
+        words = (
+            f"`clew agent` compacts nothing; nothing was sent. Use `clew sessions compact {at}` or `clew compact {at}`."
         )
+        show_json({"ok": False, "key": key, "error": words}) if json else typer.echo(f"clew: {words}", err=True)
+        raise typer.Exit(1)
     if not text.strip():
         raise BadInput("The message is empty; nothing was sent.")
-
-
-def _refused(words: str) -> int:
-    typer.echo(f"{words}. Nothing was sent.", err=True)
-    return 1
 
 
 async def _turn(clew: Clew, key: str, text: str, *, json: bool, **chosen: Any) -> dict[str, Any]:

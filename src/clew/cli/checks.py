@@ -26,7 +26,7 @@ from clew.render.status import SOURCES
 from clew.render.text import number, plural
 from clew.store.port import Record, SessionRow, Store
 from clew.store.sqlite import SqliteStore
-from clew.transcript import Compaction, Message, ModelChange, Reset, Said, ToolResult, calls_of, view
+from clew.transcript import Compaction, Message, Reset, Said, ToolResult, calls_of, view
 from clew.transcript.pairing import dangling
 
 REACH_S = 5.0
@@ -104,7 +104,7 @@ async def _window(clew: Clew, name: str) -> Check:
 
 
 async def providers(config: Config, env: Mapping[str, str]) -> list[Check]:
-    """Each provider that is written down or that a model named in the settings needs: its key, and whether it answers."""
+    """Each provider that is written down, or that a named model needs: its key, and whether it answers."""
     wanted = [*config.models.providers, *(name.partition("/")[0] for name in named(config) if "/" in name)]
     chosen = [one for one in dict.fromkeys(wanted) if one != "local" or one in config.models.providers]
     return list(await asyncio.gather(*(_provider(one, config, env) for one in chosen)))
@@ -244,8 +244,8 @@ def _chain(row: SessionRow, records: list[Record]) -> Iterator[str]:
 
 def _pairs(store: Store, key: str) -> Check:
     """Whether each call of the window has its result. A call without one is closed when it is sent: no failure."""
-    entries = [entry for entry in view(store.window(key).entries).entries if not isinstance(entry.body, ModelChange)]
-    messages: list[Message] = [entry.body.message for entry in entries if isinstance(entry.body, Said)]
+    shown = view(store.window(key).entries).entries
+    messages: list[Message] = [entry.body.message for entry in shown if isinstance(entry.body, Said)]
     asked = {call.id for message in messages for call in calls_of(message)}
     stray = sum(isinstance(one, ToolResult) and one.call_id not in asked for one in messages)
     left = list(dangling(messages))

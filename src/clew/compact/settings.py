@@ -80,5 +80,5 @@ class CompactionSettings(Settings):
     """Headings of AGENTS.md that are shown again after a compaction. Empty shows none."""
     max_active_transcript_bytes: Bytes = 0
     """Compact once the active window holds this many bytes (a number, or a text such as "20mb"). 0 does not look."""
-    notify_user: bool = Field(default=False, json_schema_extra=NOT_YET)
+    notify_user: bool = False
     """Whether the chat is told when a compaction starts and ends."""

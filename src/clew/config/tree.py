@@ -65,7 +65,7 @@ class Agents(Settings):
 class Slots(Settings):
     """Places of which a plug-in fills one."""
 
-    context_engine: str = Field(default="legacy", json_schema_extra=NOT_YET)
+    context_engine: str = "legacy"
     """The id of the context engine. `legacy` is the built-in one."""
 
 

@@ -9,7 +9,7 @@ from clew.runtime.arrival import Arrival
 from clew.clock import iso
 from clew.prompt.report import Report
 from clew.runtime.compaction import Compacted, Declined, Outcome
-from clew.runtime.session import Thread, Wound, pinned_text
+from clew.runtime.session import Thread, Wound, told
 from clew.store.port import SessionRow
 from clew.tokens.window import LADDER
 from clew.transcript import Compaction, Said
@@ -97,7 +97,7 @@ def threads(key: str, one: Wound, found: list[Thread]) -> dict[str, Any]:
 
 def _thread(thread: Thread) -> dict[str, Any]:
     sources = [
-        {"id": r.entry.id, "seq": r.seq, "at": iso(r.entry.at), "text": pinned_text(r.entry.body.message)}
+        {"id": r.entry.id, "seq": r.seq, "at": iso(r.entry.at), "text": told(r.entry.body.message)}
         for r in thread.sources
         if isinstance(r.entry.body, Said)
     ]

@@ -242,11 +242,21 @@ def lost(body: Compaction) -> str:
     if body.verdict.outcome == "imported":
         return "unknown, since the brief was not audited"
     if not body.lost_total:
-        return "no identifier of the old view"
+        return f"no identifier of the old view{_left_out(body)}"
     return (
         f"{plural(body.lost_total, 'identifier')} of the old view in neither brief nor tail, "
-        f"such as {some(body.lost, body.lost_total)}; they stay in the transcript"
+        f"such as {some(body.lost, body.lost_total)}; they stay in the transcript{_left_out(body)}"
     )
+
+
+def _left_out(body: Compaction) -> str:
+    """The other facts that are not shown, by count; the ledger keeps them for the next brief."""
+    counted = [plural(len(texts), NOUNS.get(section, section)) for section, texts in body.left_out.items()]
+    return f"; not shown, and kept in the ledger: {', '.join(counted)}" if counted else ""
+
+
+NOUNS = {"asks": "ask", "rules": "rule", "pins": "pin", "todos": "to-do", "files": "file"}
+"""The sections of a ledger, by the noun for one of its facts."""
 
 
 def shown(key: str, wound: Wound, source: str | None = None) -> Iterator[RenderableType]:

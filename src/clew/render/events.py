@@ -21,7 +21,6 @@ WIDTH = 100
 
 FLUSHED = {
     "written": "Notes written.",
-    "nothing": "No notes: nothing to keep.",
     "failed": "⚠️ Memory maintenance temporarily failed; continuing your reply.",
     "exhausted": "⚠️ Memory maintenance failed after 3 attempts; skipped until the next compaction.",
 }
@@ -47,6 +46,7 @@ ENDINGS = {
     "too_large": "The prompt alone does not fit the model's window.",
     "failed": "The turn failed; what was said is kept.",
     "loop": "Stopped: the model made the same call with the same result again and again.",
+    "steps": "Stopped: the turn came to no end.",
 }
 """How a turn ended, in words."""
 
@@ -117,9 +117,7 @@ def line(event: Event) -> str | None:
 def compaction(event: Event) -> str | None:
     """Start and end of compactions and notes, as they are shown while they happen."""
     match event:
-        case events.Flushing():
-            return "Writing lasting notes …"
-        case events.Flushed():
+        case events.Flushed() if event.outcome != "nothing":
             return FLUSHED.get(event.outcome, event.outcome)
         case events.Compacting():
             again = f", attempt {event.attempt}" if event.attempt > 1 else ""
@@ -166,7 +164,7 @@ def auto_complete(count: int) -> str:
 
 def ended(event: events.Ended) -> str:
     """Why a turn did not end well, what was kept, and what to do; empty where it did."""
-    words = ENDINGS[event.outcome]
+    words = ENDINGS["steps" if event.code == "steps" else event.outcome]
     if not words:
         return ""
     detail = f" {visible(event.detail)}" if event.detail else ""

@@ -5,14 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from rich.table import Table
 from rich.text import Text
 
-from clew.clock import iso
 from clew.prompt.fixed import Fixed
 from clew.prompt.report import Report, what
 from clew.prompt.sections import HEADING
 from clew.render.compaction import author
 from clew.render.layout import Cut, Listing, Row, table
 from clew.render.text import age, moment, number, one_line, path_end, percent, plural, short, visible
-from clew.runtime.session import Thread, Wound, pinned_text
+from clew.runtime.session import Thread, Wound, told
 from clew.store.port import Record, SessionRow
 from clew.tokens.window import LADDER
 from clew.transcript import Compaction, Said
@@ -174,9 +173,9 @@ def threads(found: Iterable[Thread], *, quote: int = 0) -> Iterator[Cut | Row | 
 def quoted(record: Record, most: int) -> Iterator[Row | Text]:
     """The first lines of an entry word for word, under its number, id, time and kind."""
     entry = record.entry
-    when = iso(entry.at) if entry.at else "unknown time"
-    yield Text(f"     ┌ #{record.seq} · {entry.id} · {when} · {visible(what(entry))}", style="cyan")
-    text = pinned_text(entry.body.message) if isinstance(entry.body, Said) else ""
+    about = f"#{record.seq} · {entry.id} · {moment(entry.at)} · {visible(what(entry))}"
+    yield Row(Text("     ┌ ", style="cyan"), Text(about, style="cyan"), again="     │ ", only_terminal=True)
+    text = told(entry.body.message) if isinstance(entry.body, Said) else ""
     lines = visible(text).split("\n")
     for line in lines[:most]:
         yield Row(Text("     │ "), Text(line), again="     │ ", only_terminal=True)
@@ -187,7 +186,7 @@ def quoted(record: Record, most: int) -> Iterator[Row | Text]:
 def pinned(record: Record, *, off: bool, left: int) -> Iterator[Row | Text]:
     """What `pin` did to a message, and with `off` what is left."""
     did = "Took the pin off" if off else "Pinned"
-    text = pinned_text(record.entry.body.message) if isinstance(record.entry.body, Said) else ""
+    text = told(record.entry.body.message) if isinstance(record.entry.body, Said) else ""
     opening = Text.assemble((f"{did} #{record.seq}", "bold"), f" ({visible(what(record.entry))}): ")
     yield Row(Text(), opening.append(one_line(text, 100)), again="  ")
     if off and not left:
@@ -198,8 +197,8 @@ def pins(texts: Mapping[str, str], records: Mapping[str, Record]) -> Iterator[Cu
     """The pinned messages by number; `texts` and `records` are by the id of their entry."""
     for name, text in texts.items():
         record = records.get(name)
-        label = f"{f'#{record.seq}':>5} {name}  " if record else f"{'':>5} {name}  "
-        yield Cut(Text(label, style="dim"), one_line(text, 10_000), Text())
+        label = f"#{record.seq}" if record else name
+        yield Cut(Text(f"{label:>5}  ", style="dim"), one_line(text, 10_000), Text())
     if not texts:
         yield Text("Nothing is pinned.")
 

@@ -292,6 +292,12 @@ def pinned_text(message: Message) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def told(message: Message) -> str:
+    """All that a message says, reasoning included: what a line of a brief may have come from."""
+    thoughts = [f"[reasoning] {block.text}" for block in blocks_of(message) if isinstance(block, Thinking) and block.text]
+    return "\n".join([*thoughts, *filter(None, [pinned_text(message)])])
+
+
 def _block_text(block: object) -> str:
     match block:
         case Text():

@@ -6,6 +6,7 @@ import time
 from collections.abc import Coroutine
 from typing import Any, ClassVar, Protocol
 
+from rich.console import Group
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -144,8 +145,7 @@ class ChatApp(App[int]):
     async def _carry_out(self, command: Command | Unknown) -> None:
         done = await run(command, self.conversation)
         await self.stage.drain()
-        for line in words.answer(done):
-            await self.stage.add(blocks.Note(line, kind="told"))
+        await self.stage.add(blocks.Note(Group(*words.answer(done)), kind="told"))
         await self._fill()
         if isinstance(done, Fresh) and done.message:
             await self.stage.add(blocks.Said(done.message))
@@ -227,7 +227,7 @@ class ChatApp(App[int]):
         if not self.stage.doing:
             return "Ctrl+C again leaves" if self._pressed else ""
         seconds, output = int(time.monotonic() - self.stage.since), self.tally.billing.output
-        used = f" · {short(output)} out" if output else ""
+        used = f" · {short(output)} out" if output and self.stage.doing in ("thinking", "answering") else ""
         return f"{self.stage.doing} … {seconds} s{used} · Ctrl+C cancels"
 
     def action_page(self, pages: int) -> None:

@@ -95,6 +95,8 @@ class Stage(VerticalScroll, can_focus=False):
                 self._taken_up()
             case events.Asking():
                 self.do("thinking")
+            case events.Flushing():
+                self.do("writing lasting notes")
             case events.Answered():
                 await self._end_answer()
             case events.Compacting() | events.CompactionStep() | events.Compacted():
