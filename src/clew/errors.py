@@ -71,7 +71,7 @@ class PromptTooLarge(CallerError):
 
 
 class Exhausted(CallerError):
-    """The request does not fit the model's window and nothing more can be taken out of it; all that was said is kept."""
+    """The request does not fit the window and nothing more can be taken out of it; all that was said is kept."""
 
     def __init__(self, message: str = "", *, attempts: int = 0, terminal: bool = False) -> None:
         super().__init__(message)

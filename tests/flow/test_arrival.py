@@ -20,16 +20,8 @@ S1 = Path(__file__).resolve().parents[3] / "shared/data/claude-code/s1-3compacti
 def line(n: int, role: str, text: str) -> str:
     message = {"role": role, "content": text}
     parent = f"u{n - 1}" if n else None
-    return json.dumps(
-        {
-            "type": role,
-            "uuid": f"u{n}",
-            "parentUuid": parent,
-            "sessionId": "s-1",
-            "message": message,
-            "timestamp": "2026-01-01T00:00:00Z",
-        }  # fmt: skip
-    )
+    row = {"type": role, "uuid": f"u{n}", "parentUuid": parent, "sessionId": "s-1", "message": message}
+    return json.dumps({**row, "timestamp": "2026-01-01T00:00:00Z"})
 
 
 def talk(count: int, start: int = 0) -> list[str]:

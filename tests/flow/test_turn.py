@@ -9,8 +9,8 @@ from clew.compact.settings import CompactionSettings
 from clew.errors import AuthFailed, ProviderTimeout, WindowOverflow
 from clew.memory.settings import MemoryFlushSettings
 from clew.models.scripted import ScriptedModel
-from clew.runtime import events
 from clew.prompt.assemble import SystemPrompt
+from clew.runtime import events
 from clew.runtime.agent import Agent
 from clew.runtime.lane import Lane
 from clew.runtime.session import Session

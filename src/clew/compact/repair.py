@@ -20,6 +20,7 @@ from clew.compact.brief import (
     is_none,
     sections,
 )
+from clew.compact.ledger_names import GROUPS
 from clew.compact.serialize import clip
 
 ASK_CHARS = 800
@@ -82,7 +83,7 @@ def restore(text: str, below: str, evidence: Evidence) -> Mended:
     """
     lacking = identifiers.missing(evidence.identifiers, f"{text}\n{below}")
     if lacking:
-        text = _append(text, IDENTIFIERS, [f"- {one}" for one in lacking])
+        text = _append(text, IDENTIFIERS, _by_kind(lacking))
     restored = [*lacking] if has(text, IDENTIFIERS) else []
     if evidence.ask and evidence.ask_open and not _listed(text, evidence.ask):
         text = _append(text, ASKS, [f"- {quoted(evidence.ask)}"])
@@ -91,6 +92,14 @@ def restore(text: str, below: str, evidence: Evidence) -> Mended:
         text = _append(text, DECISIONS, [f"- The user had asked, and got an answer: {quoted(evidence.ask)}"])
         restored += [evidence.ask] if has(text, DECISIONS) else []
     return Mended(text, tuple(restored))
+
+
+def _by_kind(names: Sequence[str]) -> list[str]:
+    """Identifiers as one line a kind, the kinds in the order of the first name of each."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(GROUPS.get(identifiers.kind(name), "ids"), []).append(name)
+    return [f"- {group}: {' '.join(named)}" for group, named in groups.items()]
 
 
 def quoted(ask: str) -> str:

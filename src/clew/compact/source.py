@@ -21,6 +21,9 @@ WORTH = 0.15
 BROAD = 400
 """Characters from which an entry weighs less: a long log holds every word, and says little with each."""
 
+LONGEST = 400_000
+"""Characters of one entry that are indexed: a dump of megabytes supports no line that its ends do not."""
+
 FEW = 3
 """Lines with fewer features say too little to be judged."""
 
@@ -30,8 +33,8 @@ class Source:
 
     def __init__(self, entries: Iterable[Entry], previous: Compaction | None = None, extra: str = "") -> None:
         """`extra` is text a brief may quote without an entry of its own, such as the focus."""
-        documents = [(ids, text) for entry in entries if (text := plain(entry)) for ids in ((entry.id,),)]
-        self._origins: list[tuple[str, ...]] = [ids for ids, _ in documents]
+        documents = [(entry.id, text) for entry in entries if (text := bounded(plain(entry)))]
+        self._origins: list[tuple[str, ...]] = [(name,) for name, _ in documents]
         texts = [text for _, text in documents]
         for ids, line in _lines_of(previous):
             self._origins.append(ids)
@@ -93,6 +96,11 @@ class Source:
 
     def _holds(self, feature: str, index: int) -> bool:
         return index in self._postings.get(feature, ())
+
+
+def bounded(text: str) -> str:
+    """A text as far as it is indexed: head and tail of a very long one."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}\n{text[-LONGEST // 2 :]}"
 
 
 def plain(entry: Entry) -> str:

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from clew.settings import NOT_YET, Bytes, Settings
+from clew.settings import Bytes, Settings
 
 _WORDS = "retired: the wording of the flush is built in; take the key out"
 

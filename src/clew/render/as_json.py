@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from clew.runtime.arrival import Arrival
 from clew.clock import iso
 from clew.prompt.report import Report
+from clew.runtime.arrival import Arrival
 from clew.runtime.compaction import Compacted, Declined, Outcome
 from clew.runtime.session import Thread, Wound, told
 from clew.store.port import SessionRow

@@ -294,7 +294,8 @@ def pinned_text(message: Message) -> str:
 
 def told(message: Message) -> str:
     """All that a message says, reasoning included: what a line of a brief may have come from."""
-    thoughts = [f"[reasoning] {block.text}" for block in blocks_of(message) if isinstance(block, Thinking) and block.text]
+    thinking = [block for block in blocks_of(message) if isinstance(block, Thinking) and block.text]
+    thoughts = [f"[reasoning] {block.text}" for block in thinking]
     return "\n".join([*thoughts, *filter(None, [pinned_text(message)])])
 
 

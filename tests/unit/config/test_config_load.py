@@ -140,8 +140,8 @@ def test_a_secret_is_never_quoted_in_a_mistake() -> None:
 
 
 def test_keys_that_nothing_reads_yet_are_named() -> None:
-    config = parse(compaction("notifyUser: true, keepRecentTokens: 9"))
-    assert not_yet(config) == ("agents.defaults.compaction.notifyUser",)
+    config = parse(compaction("postIndexSync: 'off', keepRecentTokens: 9"))
+    assert not_yet(config) == ("agents.defaults.compaction.postIndexSync",)
 
 
 @pytest.mark.parametrize(("written", "size"), [('"20mb"', 20 << 20), ('"1.5 KB"', 1536), ("0", 0), ('"512"', 512)])
