@@ -33,7 +33,7 @@ from clew.config import Config
 from clew.models.port import Request
 from clew.models.providers.openai_format import messages
 from clew.store.inmemory import InMemoryStore
-from clew.store.port import Draft
+from clew.store.port import Draft, Store
 from clew.store.sqlite import SqliteStore
 from clew.testing.scene import brief
 from clew.testing.server import ModelServer, Say, Seen
@@ -98,13 +98,13 @@ def report(sizes: list[int], turns: int) -> Row:
         return {
             "turns": rows,
             "flat": round(rows[-1]["clew_cpu_ms"] / rows[0]["clew_cpu_ms"], 2),
-            "memory_mb": peak(place / str(sizes[-1]) / "clew.sqlite", url),
-            "flush": flush(place / "flush"),
-            "agent": command(place / "agent", url),
+            "memory_mib": peak(place / str(sizes[-1]) / "clew.sqlite", url),
+            "housekeeping": housekeeping(place / "housekeeping"),
+            "agent": command(place / "agent"),
         }
 
 
-# The server ------------------------------------------------------------------------------------------------------------
+# The server ---------------------------------------------------------------------------------------------------------
 
 
 def serve() -> None:
@@ -119,29 +119,34 @@ def server() -> Iterator[str]:
     """A server in a process of its own; its URL."""
     command = [sys.executable, "-m", "bench.turn", "--serve"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin and process.stdout
-        yield process.stdout.readline().strip()
-        process.stdin.close()
+        address, end = process.stdout, process.stdin
+        yield address.readline().strip() if address else ""
+        if end:
+            end.close()
 
 
-def config(url: str, window: int = 262_144) -> Config:
-    """Settings that lead to the server."""
-    model = {"id": "any", "contextWindow": window, "cost": {"input": 3, "output": 15, "cacheRead": 0.3}}
+def settings(url: str, window: int = 262_144, cached: float = 0.3) -> Row:
+    """Settings that lead to the server; `cached` is the price of input from the cache, where other input costs 3."""
+    model = {"id": "any", "contextWindow": window, "cost": {"input": 3, "output": 15, "cacheRead": cached}}
     provider = {"baseUrl": f"{url}/v1", "api": API, "apiKey": "none", "models": [model]}
-    agents = {"defaults": {"model": "scripted/any"}}
-    return Config.model_validate({"models": {"providers": {"scripted": provider}}, "agents": agents})
+    return {"models": {"providers": {"scripted": provider}}, "agents": {"defaults": {"model": "scripted/any"}}}
 
 
-# CPU -------------------------------------------------------------------------------------------------------------------
+def clew_on(store: Store, found: Row) -> Clew:
+    """Clew over a store, with such settings and none of this machine's."""
+    return Clew(store, Config.model_validate(found), env={})
+
+
+# CPU ----------------------------------------------------------------------------------------------------------------
 
 
 async def measured(folder: Path, url: str, size: int, turns: int) -> Row:
     """Clew and both bare loops, one turn each by turns, over a history of so many messages."""
     folder.mkdir(parents=True)
     shown = build(folder / "clew.sqlite", size)
-    clew = Clew(SqliteStore(folder / "clew.sqlite"), config(url), env={})
+    clew = clew_on(SqliteStore(folder / "clew.sqlite"), settings(url))
     async with clew.converse("k", workspace=folder, tools=[look]) as talk:
-        sdk, http = Bare(folder / "sdk.sqlite", url, shown, clew), Bare(folder / "http.sqlite", url, shown, clew)
+        sdk, http = Bare(folder / "sdk.sqlite", url, shown), Bare(folder / "http.sqlite", url, shown)
         kinds: dict[str, Turn] = {"clew": lambda n: talk.say(f"message {n}: {WORDS}"), "sdk": sdk.by_sdk,
                                   "http": http.by_http}  # fmt: skip
         spent: dict[str, list[tuple[float, float]]] = {name: [] for name in kinds}
@@ -185,13 +190,16 @@ def build(path: Path, size: int) -> list[Message]:
 def said_at(n: int) -> Message:
     """The `n`-th message: by fours a question, a call, its result, an answer."""
     call = Call(f"h{n // 4}", "look", {"number": n // 4})
-    return [user(f"question {n}: {WORDS}"), assistant("I look.", call), result(call, look(n)), assistant(WORDS)][n % 4]
+    made: list[Message] = [
+        user(f"question {n}: {WORDS}"), assistant("I look.", call), result(call, look(n)), assistant(WORDS),
+    ]  # fmt: skip
+    return made[n % 4]
 
 
 class Bare:
     """The shortest loop there is: a list, an append a message, a request, the tool."""
 
-    def __init__(self, path: Path, url: str, shown: list[Message], clew: Clew) -> None:
+    def __init__(self, path: Path, url: str, shown: list[Message]) -> None:
         self.db = sqlite3.connect(path, isolation_level=None)
         self.db.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE said (data TEXT);")
         self.url = f"{url}/v1"
@@ -232,12 +240,8 @@ class Bare:
 
     async def _sdk(self) -> dict[str, Any]:
         asked: Any = {"model": "any", "messages": self.messages, "tools": self.tools, "stream": True}
-        deltas = [
-            chunk.choices[0].delta
-            async for chunk in await self.client.chat.completions.create(**asked)
-            if chunk.choices
-        ]
-        return joined([delta.model_dump(exclude_none=True) for delta in deltas])
+        chunks = [chunk async for chunk in await self.client.chat.completions.create(**asked)]
+        return joined([one.delta.model_dump(exclude_none=True) for chunk in chunks for one in chunk.choices])
 
     async def _http(self) -> dict[str, Any]:
         asked = {"model": "any", "messages": self.messages, "tools": self.tools, "stream": True}
@@ -253,9 +257,8 @@ def joined(deltas: list[dict[str, Any]]) -> dict[str, Any]:
     """A streamed answer as one message."""
     calls: dict[int, dict[str, Any]] = {}
     for call in (call for delta in deltas for call in delta.get("tool_calls") or ()):
-        whole = calls.setdefault(
-            call["index"], {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
-        )
+        empty = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+        whole = calls.setdefault(call["index"], empty)
         whole["id"] += call.get("id") or ""
         for field in ("name", "arguments"):
             whole["function"][field] += call["function"].get(field) or ""
@@ -268,18 +271,18 @@ def as_sent(message: Message) -> dict[str, Any]:
     return messages(Request((message,)))[0]
 
 
-# Memory ----------------------------------------------------------------------------------------------------------------
+# Memory -------------------------------------------------------------------------------------------------------------
 
 
 def peak(path: Path, url: str) -> float:
-    """Megabytes a process took at most that ran turns on this session and did nothing else."""
+    """MiB a process took at most that ran turns on this session and did nothing else."""
     command = [sys.executable, "-m", "bench.turn", "--memory", str(path), url]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 async def memory(path: str, url: str) -> float:
     """Run turns; the largest resident size in MiB."""
-    clew = Clew(SqliteStore(path), config(url), env={})
+    clew = clew_on(SqliteStore(path), settings(url))
     async with clew.converse("k", workspace=Path(path).parent, tools=[look]) as talk:
         for number in range(10):
             await talk.say(f"message {number}: {WORDS}")
@@ -287,27 +290,40 @@ async def memory(path: str, url: str) -> float:
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
 
 
-# Housekeeping ----------------------------------------------------------------------------------------------------------
+# Housekeeping -------------------------------------------------------------------------------------------------------
 
 
-def flush(folder: Path) -> Row:
-    """What the requests for notes and for a brief share with the conversation, by the server's own cache."""
-    folder.mkdir()
-    with ModelServer(script, window=WINDOW) as here:
-        asyncio.run(filled(here.url, folder))
-        riding = {"notes": b"Write down what must outlast it", "brief": b"handover brief for an agent"}
-        found: Row = {}
-        for name, words in riding.items():
-            at, seen = next((at, one) for at, one in enumerate(here.requests) if words in one.raw)
-            before = here.requests[at - 1]
-            found[name] = {"tokens": seen.tokens, "cached": seen.cached, "share": round(seen.cached / seen.tokens, 3),
-                           "shared_bytes": len(os.path.commonprefix([before.raw, seen.raw]))}  # fmt: skip
-        return found
+NOTES, BRIEF, APART = "Write down what must outlast it", "handover brief for an agent", "<conversation>"
+"""By which the requests of housekeeping are known; the last one holds the conversation as text."""
 
 
-async def filled(url: str, folder: Path) -> None:
+def housekeeping(folder: Path) -> Row:
+    """What the requests for notes and for a brief share with the conversation, by the server's own cache.
+
+    A brief is asked for at the conversation's end where input from the cache is cheap, and apart from it where not.
+    """
+    found: Row = {}
+    for cached, names in ((0.3, {"notes": NOTES, "a brief": BRIEF}), (3.0, {"a brief, apart": APART})):
+        with ModelServer(script, window=WINDOW) as here:
+            asyncio.run(filled(folder / f"{cached}", settings(here.url, WINDOW, cached)))
+        for name, words in names.items():
+            asked = [at for at, one in enumerate(here.requests) if words in json.dumps(one.body["messages"][-1])]
+            at = max(asked, key=lambda at: here.requests[at].tokens)
+            found[name] = shared(here.requests[at - 1], here.requests[at])
+    return found
+
+
+def shared(before: Seen, seen: Seen) -> Row:
+    """A request beside the one before it: tokens in the cache, and bytes of the messages that are the same."""
+    one, other = (json.dumps(sent.body["messages"]).encode() for sent in (before, seen))
+    alike = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return {"tokens": seen.tokens, "new": seen.tokens - seen.cached, "bytes": alike, "bytes_before": len(one)}
+
+
+async def filled(folder: Path, found: Row) -> None:
     """A conversation that goes on until it has been compacted."""
-    clew = Clew(InMemoryStore(), config(url, window=WINDOW), env={})
+    folder.mkdir(parents=True)
+    clew = clew_on(InMemoryStore(), found)
     async with clew.converse("k", workspace=folder, tools=[look]) as talk:
         for number in range(100):
             await talk.say(f"message {number}: {WORDS}")
@@ -316,52 +332,49 @@ async def filled(url: str, folder: Path) -> None:
     await clew.aclose()
 
 
-# The command -----------------------------------------------------------------------------------------------------------
+# The command --------------------------------------------------------------------------------------------------------
 
 BARE_COMMAND = """
 import sys, openai
 client = openai.OpenAI(api_key="none", base_url=sys.argv[1])
-asked = {"model": "any", "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "I look."},
-         {"role": "user", "content": sys.argv[2]}], "stream": True}
-print("".join(chunk.choices[0].delta.content or "" for chunk in client.chat.completions.create(**asked) if chunk.choices))
+asked = {"model": "any", "messages": [{"role": "user", "content": sys.argv[2]}], "stream": True}
+chunks = list(client.chat.completions.create(**asked))
+print("".join(one.delta.content or "" for chunk in chunks for one in chunk.choices))
 """
 
 
-def command(folder: Path, url: str) -> Row | None:
+def command(folder: Path) -> Row | None:
     """Seconds of `clew agent --message`, and of a script of the SDK's that asks the same; None without that command."""
     folder.mkdir()
-    (folder / "clew.json").write_text(
-        json.dumps(config(url).model_dump(mode="json", by_alias=True, exclude_unset=True))
-    )
-    env = {**os.environ, "CLEW_CONFIG": str(folder / "clew.json"), "CLEW_DATA": str(folder)}
-    clew = [sys.executable, "-m", "clew", "agent", "--message", "hi"]
-    if subprocess.run(clew, env=env, cwd=folder, capture_output=True).returncode:
-        return None
-    bare = [sys.executable, "-c", BARE_COMMAND, f"{url}/v1", "hi"]
-    seconds = {"clew": [], "bare": []}  # type: dict[str, list[float]]
-    for _ in range(COMMANDS):
-        for name, line in (("clew", clew), ("bare", bare)):
-            began = time.perf_counter()
-            subprocess.run(line, env=env, cwd=folder, capture_output=True, check=True)
-            seconds[name].append(time.perf_counter() - began)
-    found: Row = {f"{name}_s": round(median(all_of), 3) for name, all_of in seconds.items()}
-    return {**found, "over_s": round(found["clew_s"] - found["bare_s"], 3)}
+    with ModelServer(lambda seen: Say(WORDS)) as here:
+        (folder / "clew.json5").write_text(json.dumps(settings(here.url)))
+        env = {**os.environ, "CLEW_HOME": str(folder)}
+        clew = [sys.executable, "-m", "clew", "agent", "--message", "hi"]
+        bare = [sys.executable, "-c", BARE_COMMAND, f"{here.url}/v1", "hi"]
+        if subprocess.run(clew, env=env, cwd=folder, capture_output=True, check=False).returncode:
+            return None
+        spent: dict[str, list[float]] = {"clew": [], "bare": []}
+        for _ in range(COMMANDS):
+            for name, line in (("clew", clew), ("bare", bare)):
+                began = time.perf_counter()
+                subprocess.run(line, env=env, cwd=folder, capture_output=True, check=True)
+                spent[name].append(time.perf_counter() - began)
+    seconds = {name: round(median(all_of), 3) for name, all_of in spent.items()}
+    return {**seconds, "over": round(seconds["clew"] - seconds["bare"], 3)}
 
 
 def table(found: Row) -> str:
     """The figures in columns."""
     lines = ["  ".join(f"{name:>12}" for name in found["turns"][0])]
     lines += ["  ".join(f"{value:>12,}" for value in row.values()) for row in found["turns"]]
-    lines += [
-        f"CPU of a turn, longest history to shortest: {found['flat']}",
-        f"Memory at most: {found['memory_mb']} MiB",
-    ]
-    for name, one in found["flush"].items():
-        lines.append(f"The request for {name}: {one['cached']:,} of {one['tokens']:,} tokens in the cache "
-                     f"({one['share']:.1%}), {one['shared_bytes']:,} bytes as in the request before it")  # fmt: skip
+    lines += [f"CPU of a turn, longest history to shortest: {found['flat']}"]
+    lines += [f"Memory at most: {found['memory_mib']} MiB"]
+    for name, one in found["housekeeping"].items():
+        lines.append(f"Request for {name}: {one['tokens']:,} tokens, {one['new']:,} of them not in the cache; shares "
+                     f"{one['bytes']:,} of {one['bytes_before']:,} bytes with the request before it")  # fmt: skip
     agent = found["agent"]
     lines.append(
-        f"clew agent --message: {agent['clew_s']} s, a bare script {agent['bare_s']} s: {agent['over_s']} s more"
+        f"clew agent --message: {agent['clew']} s, a bare script {agent['bare']} s: {agent['over']} s more"
         if agent
         else "SKIPPED: there is no `clew agent --message` here, so what it adds was not measured"
     )

@@ -7,7 +7,7 @@ import pytest
 from textual.widgets import Collapsible
 
 from clew.transcript import Call, assistant, text_of
-from clew.tui import blocks
+from clew.tui import blocks, stage
 from clew.tui.app import ChatApp, is_light
 from clew.tui.approval import Approval
 from tests.faces.conversing import conversing, talked, until
@@ -344,16 +344,14 @@ def test_a_failed_turn_says_what_was_kept_and_the_chat_goes_on():
     run(work())
 
 
-def test_what_left_the_screen_is_bounded():
-    from clew.tui import stage
+def test_what_stays_on_the_screen_is_bounded(monkeypatch):
+    monkeypatch.setattr(stage, "MOST_CHARS", 2_000)
 
     async def work():
-        async with chat(conversing(["word " * 4_000] * 6)) as (app, pilot):
-            for _ in range(5):
-                await typed(pilot, "more")
+        async with chat(conversing(["word " * 150] * 6)) as (app, pilot):
+            for _ in range(6):
+                await typed(pilot, "x")
                 await quiet(app, pilot)
-            shown = sum(getattr(one, "chars", 0) for one in app.stage.children)
-            assert shown <= stage.MOST_CHARS + 20_000
-            assert len(app.query(blocks.Answer)) < 5
+            assert len(app.query(blocks.Answer)) in (2, 3)
 
     run(work())

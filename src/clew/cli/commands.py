@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from clew.app import Clew
-from clew.cli import config_commands, demo
+from clew.cli import agent, chat, config_commands, demo, doctor, logs, models_commands, status
 from clew.cli.group import Commands, Numbers
 from clew.cli.options import (
     ConfigOption,
@@ -51,6 +51,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(config_commands.app, name="config")
+app.add_typer(models_commands.app, name="models")
+app.command(name="chat")(chat.chat)
+app.command(name="agent")(agent.agent)
+app.command(name="status")(status.status)
+app.command(name="logs")(logs.logs)
+app.command(name="doctor")(doctor.doctor)
 app.command(name="demo")(demo.demo)
 
 QUOTED = 40

@@ -37,6 +37,7 @@ class Printer:
         the model's words as they come."""
         self._conversation, self._person, self._answer = conversation, person, answer
         self._open = False
+        self._notices = happening.Notices()
         self.out: TextIO = sys.stdout
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)
         conversation.listen(self)
@@ -77,7 +78,7 @@ class Printer:
             if (line := happening.line(event)) is not None:
                 yield line
             notify = False
-        yield from happening.notice(event, notify=notify, verbose=self._conversation.verbose)
+        yield from self._notices.of(event, notify=notify, verbose=self._conversation.verbose)
 
 
 class LineMode:

@@ -135,18 +135,31 @@ def _compacted(event: events.Compacted) -> str:
     return f"🧹 {words} ({event.reason})"
 
 
-def notice(event: Event, *, notify: bool, verbose: bool) -> Iterator[str]:
-    """What is told of housekeeping that ran by itself: with `notifyUser`, and with `/verbose`."""
-    match event:
-        case events.Compacting() if notify:
-            yield "🧹 Compacting context..."
-        case events.Compacted():
-            if notify:
-                yield NOTICES[event.outcome]
-            if verbose and event.outcome == "compacted":
-                yield auto_complete(event.count)
-        case events.Flushed() if notify and event.outcome in ("failed", "exhausted"):
-            yield FLUSHED[event.outcome]
+class Notices:
+    """What is told of housekeeping that ran by itself: with `notifyUser`, and with `/verbose`.
+
+    A compaction that was asked for is answered where it was asked, and needs no notice.
+    """
+
+    def __init__(self) -> None:
+        self._asked_for = False
+
+    def of(self, event: Event, *, notify: bool, verbose: bool) -> Iterator[str]:
+        """The notices of one event."""
+        if isinstance(event, events.Compacting):
+            self._asked_for = event.trigger == "manual"
+        if self._asked_for and not isinstance(event, events.Flushed):
+            return
+        match event:
+            case events.Compacting() if notify:
+                yield "🧹 Compacting context..."
+            case events.Compacted():
+                if notify:
+                    yield NOTICES[event.outcome]
+                if verbose and event.outcome == "compacted":
+                    yield auto_complete(event.count)
+            case events.Flushed() if notify and event.outcome in ("failed", "exhausted"):
+                yield FLUSHED[event.outcome]
 
 
 NOTICES = {

@@ -30,6 +30,7 @@ class Stage(VerticalScroll, can_focus=False):
         self._answer: blocks.Answer | None = None
         self._folds: dict[str, blocks.ToolFold] = {}
         self._compaction: blocks.CompactionFold | None = None
+        self._notices = happening.Notices()
 
     def on_mount(self) -> None:
         """Begin to show what happens."""
@@ -134,6 +135,7 @@ class Stage(VerticalScroll, can_focus=False):
     async def _compacting(self, event: events.Compacting | events.CompactionStep | events.Compacted) -> None:
         """A compaction as it starts, goes on and ends, in one place."""
         await self._end_answer()
+        notices = list(self._notices.of(event, notify=False, verbose=self.conversation.verbose))
         if isinstance(event, events.Compacting):
             self._compaction = blocks.CompactionFold(event, self.conversation.session.key)
             await self.add(self._compaction)
@@ -143,7 +145,7 @@ class Stage(VerticalScroll, can_focus=False):
         elif self._compaction is not None and isinstance(event, events.Compacted):
             self._compaction.end(event, happening.compaction(event) or "")
             self._compaction = None
-            for line in happening.notice(event, notify=False, verbose=self.conversation.verbose):
+            for line in notices:
                 await self.add(blocks.Note(line))
 
     async def _told(self, event: Event) -> None:

@@ -53,11 +53,14 @@ def test_notices_are_given_once_a_compaction_to_who_asked_for_them():
     told = [run.Compacting("budget", 30_000), run.Compacted("compacted", "accepted", 30_000, 6_000, count=2)]
 
     def said(**asked):
-        return [line for event in told for line in events.notice(event, **asked)]
+        notices = events.Notices()
+        return [line for event in told for line in notices.of(event, **asked)]
 
     assert said(notify=False, verbose=False) == []
     assert said(notify=True, verbose=False) == ["🧹 Compacting context...", "🧹 Compaction complete"]
     assert said(notify=False, verbose=True) == ["🧹 Auto-compaction complete (count 2)."]
+    told[0] = run.Compacting("manual", 30_000)
+    assert said(notify=True, verbose=True) == []
 
 
 def test_a_tool_that_nobody_could_be_asked_about_says_how_to_allow_it():
