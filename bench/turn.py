@@ -293,8 +293,8 @@ async def memory(path: str, url: str) -> float:
 # Housekeeping -------------------------------------------------------------------------------------------------------
 
 
-NOTES, BRIEF, APART = "Write down what must outlast it", "handover brief for an agent", "<conversation>"
-"""By which the requests of housekeeping are known; the last one holds the conversation as text."""
+NOTES, BRIEF, APART = "Write down what must outlast it", "handover brief for an agent", "no tools"
+"""By which the requests of housekeeping are known."""
 
 
 def housekeeping(folder: Path) -> Row:
@@ -307,10 +307,15 @@ def housekeeping(folder: Path) -> Row:
         with ModelServer(script, window=WINDOW) as here:
             asyncio.run(filled(folder / f"{cached}", settings(here.url, WINDOW, cached)))
         for name, words in names.items():
-            asked = [at for at, one in enumerate(here.requests) if words in json.dumps(one.body["messages"][-1])]
+            asked = [at for at, one in enumerate(here.requests) if words in kind(one)]
             at = max(asked, key=lambda at: here.requests[at].tokens)
             found[name] = shared(here.requests[at - 1], here.requests[at])
     return found
+
+
+def kind(seen: Seen) -> str:
+    """What tells a request of housekeeping: the words at its end, or that it offers no tools."""
+    return json.dumps(seen.body["messages"][-1]) if seen.body.get("tools") else APART
 
 
 def shared(before: Seen, seen: Seen) -> Row:

@@ -29,6 +29,7 @@ from clew.runtime.agent import Agent, Ask
 from clew.runtime.arrival import Arrival, bring
 from clew.runtime.compaction import Order, Outcome, compact, cut_for, latch, logged, reason, sizes_in
 from clew.runtime.events import Answered
+from clew.runtime.logbook import Logbook
 from clew.runtime.session import Session, Wound
 from clew.runtime.tools import Function
 from clew.staff import Staff
@@ -204,9 +205,11 @@ class Clew:
                 others = [one for one in stand_ins if one != wanted]
                 return staff.agent(wanted, stand_ins=others, window=window)
 
-            yield Conversation(
+            conversation = Conversation(
                 session, build, now=self._now, new_id=self._new_id, ask=ask, workspace=str(place.root), cost=self._cost
             )
+            conversation.listen(Logbook(key))
+            yield conversation
 
     def _opened(self, key: str) -> Session:
         try:

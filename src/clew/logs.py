@@ -9,8 +9,6 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
-import structlog
-
 from clew.clock import iso
 
 FILE = "clew.log"
@@ -22,12 +20,20 @@ MOST_BYTES, KEPT = 2_000_000, 2
 _LOGGER = logging.getLogger("clew")
 _LOGGER.addHandler(logging.NullHandler())
 
-log: Any = structlog.wrap_logger(
-    _LOGGER,
-    processors=[structlog.stdlib.filter_by_level, structlog.stdlib.render_to_log_kwargs],
-    wrapper_class=structlog.stdlib.BoundLogger,
-)
-"""The logger every part of Clew uses."""
+class Log:
+    """Records made of an event's name and facts."""
+
+    def info(self, event: str, **facts: Any) -> None:
+        """Something happened."""
+        _LOGGER.info(event, extra=facts)
+
+    def warning(self, event: str, **facts: Any) -> None:
+        """Something is not as it should be; a person is told."""
+        _LOGGER.warning(event, extra=facts)
+
+
+log = Log()
+"""The log every part of Clew writes to."""
 
 _PLAIN = set(vars(logging.makeLogRecord({})))
 

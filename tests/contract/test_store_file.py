@@ -231,7 +231,7 @@ def test_no_reader_holds_the_log(tmp_path):
     ],
 )
 def test_no_query_walks_through_a_history(tmp_path, query, found_by):
-    wanted = {"session": 1, "after": 0, "limit": 1, "start": 1, "ids": "[]", "name": "a"}
+    wanted = {"session": 1, "after": 0, "limit": 1, "start": 1, "ids": "[]", "name": "a", "boundary": None}
     with closing(sqlite3.connect(filled(tmp_path / "store.db", 1))) as db:
         plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {queries('sqlite')[query]}", wanted)]
     assert found_by in plan[0]

@@ -1,7 +1,6 @@
 """`clew agent`, `status`, `logs` and `doctor` against a real model server on loopback."""
 
 import json
-import logging
 import os
 import sqlite3
 import threading
@@ -10,28 +9,15 @@ import time
 import pytest
 from typer.testing import CliRunner
 
+from clew.cli.commands import app
 from clew.cli.logs import following
 from clew.clock import now_ms
 from clew.store.port import Draft
 from clew.store.sqlite import SqliteStore
 from clew.testing.server import ModelServer, Refuse, Say
 from clew.transcript import Call, Said, ToolResult, user
-from tests.faces.talk_app import app
 
 KEY = "sk-test-0123456789-never-shown"
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """An empty home, whose log is let go of at the end."""
-    for name in ("CLEW_CONFIG", "CLEW_STORE", "OLLAMA_HOST"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("CLEW_HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    yield tmp_path
-    for handler in list(logging.getLogger("clew").handlers):
-        logging.getLogger("clew").removeHandler(handler)
-        handler.close()
 
 
 def served(home, script, **more):

@@ -10,7 +10,7 @@ from rich.console import Console
 from clew.commands.command import parse
 from clew.commands.run import run
 from clew.render.chat import answer
-from clew.render.events import log_events
+from clew.runtime.logbook import Logbook
 from clew.transcript import text_of, user
 from tests.faces.conversing import conversing, talked
 from tests.unit.compact.test_flow import GOOD
@@ -135,7 +135,7 @@ def test_the_map_is_written_to_a_new_file_only(tmp_path, name):
 
 def test_every_compaction_is_logged_at_both_ends_with_sizes_reason_and_duration(caplog):
     conversation = talked(conversing([GOOD, GOOD, "fine", GOOD, GOOD]))
-    conversation.listen(log_events(conversation.session.key))
+    conversation.listen(Logbook(conversation.session.key))
     with caplog.at_level(logging.INFO, "clew"):
         asyncio.run(conversation.compact())
         asyncio.run(conversation.compact())

@@ -13,10 +13,7 @@ import pytest
 from clew.store.sqlite import SqliteStore
 from clew.testing.server import Say
 from clew.transcript import Call, text_of
-from tests.faces.test_agent_cli import clew, home, served
-
-ROOT = Path(__file__).parents[2]
-__all__ = ["home"]
+from tests.faces.test_agent_cli import clew, served
 
 
 def test_lines_of_a_pipe_are_turns_and_its_end_is_the_end(home):
@@ -57,8 +54,8 @@ class Person:
 
     def __init__(self, home: Path, *words: str) -> None:
         self.master, slave = pty.openpty()
-        env = {**os.environ, "CLEW_HOME": str(home), "TERM": "dumb", "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-m", "tests.faces.talk_app", "chat", "--plain", *words]
+        env = {**os.environ, "CLEW_HOME": str(home), "TERM": "dumb"}
+        command = [sys.executable, "-m", "clew", "chat", "--plain", *words]
         self.process = subprocess.Popen(
             command, cwd=home, env=env, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
         )

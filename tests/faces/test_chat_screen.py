@@ -270,6 +270,15 @@ def test_a_session_taken_up_again_shows_its_last_turns_and_its_brief():
     run(work())
 
 
+def test_a_huge_past_is_shown_in_part():
+    async def work():
+        async with chat(talked(conversing([]), turns=8, size=1_500)) as (app, _):
+            assert len(app.query(blocks.Answer)) == 1
+            assert "earlier messages in the window" in str(app.stage.children[0].render())
+
+    run(work())
+
+
 def test_lines_history_and_completion():
     async def work():
         conversation = conversing(["a", "b"])

@@ -18,7 +18,7 @@ LINES, FUNCTION_LINES = 400, 70
 
 HEAVY = [
     *("openai", "anthropic", "rich", "typer", "pydantic", "genai_prices", "sqlite3", "httpx", "asyncio"),
-    *("json5", "structlog", "platformdirs"),
+    *("json5", "platformdirs"),
 ]
 
 

@@ -15,7 +15,6 @@ from clew.cli.options import ConfigOption, JsonOption, StoreOption, WindowOption
 from clew.commands.command import COMPACT
 from clew.commands.tally import Tally
 from clew.errors import BadInput
-from clew.render.events import log_events
 from clew.runtime.events import Ended, Event
 
 
@@ -62,7 +61,6 @@ async def _turn(clew: Clew, key: str, text: str, *, json: bool, **chosen: Any) -
     """One turn, and what is to be told of it."""
     happened: list[Event] = []
     async with clew.converse(key, **chosen) as conversation:
-        conversation.listen(log_events(key))
         conversation.listen(happened.append)
         tally = Tally(conversation)
         if not json:

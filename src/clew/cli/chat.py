@@ -13,7 +13,6 @@ from clew.app import Clew
 from clew.cli.line_mode import LineMode, Question
 from clew.cli.lines import Lines
 from clew.cli.options import ConfigOption, StoreOption, WindowOption, opened, ran
-from clew.render.events import log_events
 from clew.runtime.agent import Ask
 from clew.transcript import Call
 
@@ -65,7 +64,6 @@ async def by_line(clew: Clew, key: str, *, model: str | None, workspace: Path | 
     lines, person = Lines(), sys.stdin.isatty()
     ask = Question(lines) if person else None
     async with clew.converse(key, model=model, workspace=workspace, window=window, ask=ask) as conversation:
-        conversation.listen(log_events(key))
         return await LineMode(conversation, lines, person=person).run()
 
 
@@ -76,5 +74,4 @@ async def full_screen(clew: Clew, key: str, *, model: str | None, workspace: Pat
     face = import_module("clew.tui.app")
     show = cast(Callable[[Conversation, Asked], Awaitable[int]], face.show)
     async with clew.converse(key, model=model, workspace=workspace, window=window, ask=asked) as conversation:
-        conversation.listen(log_events(key))
         return await show(conversation, asked)

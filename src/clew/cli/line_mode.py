@@ -39,7 +39,7 @@ class Printer:
         self._open = False
         self._notices = happening.Notices()
         self.out: TextIO = sys.stdout
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
         conversation.listen(self)
 
     def __call__(self, event: Event) -> None:
@@ -89,7 +89,7 @@ class LineMode:
         self.conversation, self.lines, self.person = conversation, lines, person
         self.printer = Printer(conversation, person=person)
         self.tally = Tally(conversation)
-        self.console = Console(highlight=False, soft_wrap=True)
+        self.console = Console(highlight=False, soft_wrap=True, emoji=False)
         self._pressed = 0
         self._work: asyncio.Task[None] | None = None
         self._left = asyncio.Event()
@@ -191,7 +191,7 @@ class Question:
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
     async def __call__(self, call: Call, why: str) -> bool:
         """Whether the answer is yes; anything else is no."""

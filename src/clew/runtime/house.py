@@ -1,5 +1,6 @@
 """Housekeeping around the requests of a session: sizes, notes before a compaction, compactions, and their back-off."""
 
+import asyncio
 from collections.abc import Mapping
 
 import msgspec
@@ -207,9 +208,19 @@ class House:
         base = self.request() if self._rides(trigger, window) else None
         order = Order(settings, trigger, focus, window, self.fixed, chain=chain, base=base)
         self.emit(events.Compacting(trigger, self.size().tokens or 0, attempt))
-        outcome = await compact(
-            self.session.store, self.session.key, order, now=self._now, new_id=self._new_id, on_progress=self._progress
-        )
+        try:
+            outcome = await compact(
+                self.session.store,
+                self.session.key,
+                order,
+                now=self._now,
+                new_id=self._new_id,
+                on_progress=self._progress,
+            )
+        except asyncio.CancelledError:
+            size = self.size().tokens or 0
+            self.emit(events.Compacted("declined", "cancelled", size, size, count=self.session.row().compactions))
+            raise
         self._declined_at = self.size().tokens if isinstance(outcome, Declined) else None
         self._say(outcome)
         return outcome

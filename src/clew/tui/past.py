@@ -13,8 +13,8 @@ from clew.tui import blocks
 TURNS = 4
 """So many of the last things the user said are shown with what followed."""
 
-MOST = 60
-"""Messages of those turns at most."""
+MOST, MOST_CHARS = 60, 30_000
+"""Messages of those turns at most, and characters of what was said in them."""
 
 
 def past(session: Session) -> Iterator[Widget]:
@@ -37,8 +37,19 @@ def asked(session: Session) -> list[str]:
 
 def _start(spoken: Sequence[Entry]) -> int:
     asks = [at for at, entry in enumerate(spoken) if _is_ask(entry)]
-    first = asks[-TURNS] if len(asks) >= TURNS else 0
-    return max(first, len(spoken) - MOST)
+    first = max(asks[-TURNS] if len(asks) >= TURNS else 0, len(spoken) - MOST)
+    chars = 0
+    for at in range(len(spoken) - 1, first - 1, -1):
+        chars += _said(spoken[at])
+        if chars > MOST_CHARS:
+            return min(at + 1, len(spoken) - 1)
+    return first
+
+
+def _said(entry: Entry) -> int:
+    """The characters of a message that is shown unfolded."""
+    message = entry.body.message if isinstance(entry.body, Said) else None
+    return 0 if message is None or isinstance(message, ToolResult) else len(text_of(message))
 
 
 def _is_ask(entry: Entry) -> bool:

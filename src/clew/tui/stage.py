@@ -67,6 +67,9 @@ class Stage(VerticalScroll, can_focus=False):
         await self.drain()
         await self._end_answer()
         self.do("")
+        for block in self._steering:
+            block.mark("kept; the next turn reads it")
+        self._steering.clear()
         if self._compaction is not None:
             self._compaction.head("🧹 Compaction cancelled; the history is as it was")
             self._compaction = None
