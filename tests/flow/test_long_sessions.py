@@ -211,7 +211,6 @@ def test_three_hundred_turns_full_of_tools_stay_inside_the_window(tmp_path, api,
         ]
 
 
-@pytest.mark.xfail(strict=True, reason="a brief that rides is not marked for Anthropic's cache: purpose `compaction`")
 def test_a_brief_asked_for_at_the_conversations_end_is_marked_for_the_cache(tmp_path):
     async def run(server):
         async with talking(server, tmp_path, ANTHROPIC, told=16_384) as talk:

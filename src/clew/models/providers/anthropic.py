@@ -77,7 +77,7 @@ class AnthropicModel(Remote):
             # The API of 2026-10-21 refuses a temperature, whatever it is, and its SDK has no name for it any more;
             # a small model on this machine needs one.
             sent["temperature"] = request.temperature
-        if request.purpose in CACHED:
+        if request.purpose in CACHED or len(request.messages) > 1:
             anthropic_format.mark(sent, stable=bool(request.system.strip()))
         return sent
 
