@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.set-up
 EVENTS := ../shared/data/claude-code/compaction_events.jsonl.gz
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-models check format docs bench-sizes bench-store bench-retention clean
+.PHONY: help setup demo test test-models check format docs bench-sizes bench-store bench-turn bench-retention clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -31,7 +31,9 @@ demo: $(STAMP) ## compact a shipped long session and show what was kept
 test: $(STAMP) ## the whole suite but for real models
 	@$(BIN)/python -m pytest -n 2 -q -m 'not real_model'
 
-test-models: $(STAMP) ## real small models write briefs; skipped aloud where weights cannot be had
+test-models: $(STAMP) ## real small models write briefs and chat; skipped aloud where they cannot be had
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[local]' || \
+		echo 'The local model runtime could not be installed: the tests that need it are skipped.'
 	@$(BIN)/python -m pytest -q -m real_model
 
 check: $(STAMP) ## ruff, mypy strict, freshness of the generated docs
@@ -52,6 +54,9 @@ bench-sizes: $(STAMP) ## the estimator against a real tokenizer
 
 bench-store: $(STAMP) ## what opening and appending cost as a session grows
 	@$(BIN)/python -m bench.store
+
+bench-turn: $(STAMP) ## what a turn costs beside a bare loop
+	@$(BIN)/python -m bench.turn
 
 bench-retention: $(STAMP) ## what recorded compactions would have kept
 	@$(BIN)/python -m bench.retention --data $(EVENTS)
