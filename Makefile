@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.set-up
 EVENTS := ../shared/data/claude-code/compaction_events.jsonl.gz
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-models check format docs bench-sizes bench-store bench-turn bench-retention clean
+.PHONY: help setup demo test test-models check format docs bench-sizes bench-store bench-turn bench-cache bench-retention clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -57,6 +57,9 @@ bench-store: $(STAMP) ## what opening and appending cost as a session grows
 
 bench-turn: $(STAMP) ## what a turn costs beside a bare loop
 	@$(BIN)/python -m bench.turn
+
+bench-cache: $(STAMP) ## what prompts cost with and without pruning, on recorded sessions
+	@$(BIN)/python -m bench.cache
 
 bench-retention: $(STAMP) ## what recorded compactions would have kept
 	@$(BIN)/python -m bench.retention --data $(EVENTS)

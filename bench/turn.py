@@ -298,7 +298,8 @@ NOTES, BRIEF, APART = "Write down what must outlast it", "handover brief for an 
 
 
 def housekeeping(folder: Path) -> Row:
-    """What the requests for notes and for a brief share with the conversation, by the server's own cache.
+    """What the requests for notes and for a brief share with the conversation, by the server's own cache; of several
+    the dearest.
 
     A brief is asked for at the conversation's end where input from the cache is cheap, and apart from it where not.
     """
@@ -308,7 +309,7 @@ def housekeeping(folder: Path) -> Row:
             asyncio.run(filled(folder / f"{cached}", settings(here.url, WINDOW, cached)))
         for name, words in names.items():
             asked = [at for at, one in enumerate(here.requests) if words in kind(one)]
-            at = max(asked, key=lambda at: here.requests[at].tokens)
+            at = max(asked, key=lambda at: here.requests[at].tokens - here.requests[at].cached)
             found[name] = shared(here.requests[at - 1], here.requests[at])
     return found
 

@@ -3,7 +3,8 @@
 Built by `Clew.converse`; knows the runtime and no face.
 """
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import msgspec
 
@@ -11,13 +12,15 @@ from clew.clock import NewId, Now
 from clew.models.port import Limits, Model
 from clew.prompt.report import Report
 from clew.runtime.agent import Agent, Ask
+from clew.runtime.books import Books, PriceOf
 from clew.runtime.compaction import Outcome
-from clew.runtime.events import Answered, Emit, Ended, Event
+from clew.runtime.events import Answered, Emit, Ended, Event, PrefixBreak, Spent
 from clew.runtime.house import House
 from clew.runtime.lane import Lane
 from clew.runtime.session import Session
 from clew.runtime.turn import Turn
-from clew.tokens.usage import Billing, Size
+from clew.tokens.billing import Account, Billing
+from clew.tokens.usage import Size
 from clew.transcript import ModelChange, User, user
 
 
@@ -33,13 +36,13 @@ class Status(msgspec.Struct, frozen=True):
     """Tokens of the system prompt and the tools."""
     compactions: int
     entries: int
-    billing: Billing
-    """What the requests of this process used, by session and not by window."""
+    account: Account
+    """What the session's requests used in all, by this process and those before it; never a context size."""
+    turn: Billing
+    """What the newest turn of this process used, its housekeeping included."""
     verbose: bool
     running: bool
     workspace: str = ""
-    price: float | None = None
-    """US dollars of these requests; None where a price is not known."""
 
 
 class Conversation:
@@ -55,17 +58,20 @@ class Conversation:
         model: str | None = None,
         ask: Ask | None = None,
         workspace: str = "",
-        cost: Callable[[str, Answered], float | None] = lambda name, answered: None,
+        price: PriceOf = lambda name: None,
     ) -> None:
-        """`build` makes the agent for a model's name (None: the one the settings name); `ask` asks a person."""
+        """`build` makes the agent for a model's name (None: the one the settings name); `ask` asks a person.
+
+        `price` says what the model of a name costs.
+        """
         self.session, self.workspace, self.verbose = session, workspace, False
-        self._build, self._now, self._new_id, self._ask, self._cost = build, now, new_id, ask, cost
+        self._build, self._now, self._new_id, self._ask, self.price = build, now, new_id, ask, price
         self.agent = build(model)
         self._lane = Lane(session.store, session.key, now=now, new_id=new_id)
         self._listeners: list[Emit] = []
         self._turn = self._fresh()
-        self._billing = Billing()
-        self._price: float | None = 0.0
+        self._books = Books(session.store, session.key, price)
+        self._spent = Billing()
 
     @property
     def model(self) -> Model:
@@ -83,6 +89,7 @@ class Conversation:
 
     async def say(self, message: str | User) -> Ended:
         """One turn. Cancelling the task ends it and keeps what was said."""
+        self._spent = Billing()
         return await self._turn.run(user(message) if isinstance(message, str) else message)
 
     def steer(self, message: str | User) -> None:
@@ -91,24 +98,27 @@ class Conversation:
 
     async def compact(self, focus: str | None = None) -> Outcome:
         """`/compact`: wind the old part up now, on no account beside a turn."""
-        async with self._lane.hold():
+        async with self._kept():
             return await self._house.compact("manual", await self._house.window(), focus=focus)
 
     async def flush(self) -> None:
         """Write lasting notes now."""
-        async with self._lane.hold():
+        async with self._kept():
             await self._house.flush()
 
     def reset(self, reason: str = "new") -> None:
         """`/new`, `/reset`: the view starts afresh; the transcript keeps everything."""
         self.session.reset(reason)
         self._turn = self._fresh()
+        self._broke("reset")
 
     async def use(self, name: str) -> Limits:
         """Go on with another model. A smaller window compacts before the next request; a larger one does not."""
-        self.agent = self._build(name)
+        before, self.agent = self.model.name, self._build(name)
         self._turn = self._fresh()
         self.session.change_model(ModelChange(self.model.name))
+        if self.model.name != before:
+            self._broke("model")
         return await self.model.limits()
 
     async def report(self) -> Report:
@@ -133,11 +143,11 @@ class Conversation:
             fixed=self._house.fixed,
             compactions=row.compactions,
             entries=row.entries,
-            billing=self._billing,
+            account=self._books.total(),
+            turn=self._spent,
             verbose=self.verbose,
             running=self.running,
             workspace=self.workspace,
-            price=self._price,
         )
 
     @property
@@ -147,10 +157,26 @@ class Conversation:
     def _fresh(self) -> Turn:
         return Turn(self.agent, self.session, self._lane, self._tell, now=self._now, new_id=self._new_id, ask=self._ask)
 
+    @asynccontextmanager
+    async def _kept(self) -> AsyncIterator[None]:
+        """The session for work outside a turn; what it used is stored with the end of it, however it ends."""
+        async with self._lane.hold():
+            try:
+                yield
+            finally:
+                self._books.save()
+
+    def _broke(self, cause: str) -> None:
+        """Tell that the next request starts anew, where there was one to extend."""
+        if self._books.total().models:
+            self._tell(PrefixBreak(cause))
+            self._books.save()
+
     def _tell(self, event: Event) -> None:
-        if isinstance(event, Answered):
-            self._billing = self._billing.add(event.usage)
-            spent = self._cost(event.model, event)
-            self._price = None if spent is None or self._price is None else self._price + spent
+        self._books(event)
+        if isinstance(event, Answered | Spent):
+            self._spent = self._spent.add(event.usage, self.price(event.model))
         for listener in self._listeners:
             listener(event)
+        if isinstance(event, Ended):  # the session is still held, and whoever listens knows already
+            self._books.save()

@@ -27,8 +27,9 @@ from clew.models.settings import ProviderSettings
 from clew.prompt.report import Report
 from clew.runtime.agent import Agent, Ask
 from clew.runtime.arrival import Arrival, bring
-from clew.runtime.compaction import Order, Outcome, compact, cut_for, latch, logged, reason, sizes_in
-from clew.runtime.events import Answered
+from clew.runtime.books import Books
+from clew.runtime.compaction import Compacted, Order, Outcome, compact, cut_for, latch, logged, reason, sizes_in
+from clew.runtime.events import Spent
 from clew.runtime.logbook import Logbook
 from clew.runtime.session import Session, Wound
 from clew.runtime.tools import Function
@@ -101,6 +102,15 @@ class Clew:
     def sessions(self, *, active_since: int | None = None, limit: int | None = None) -> list[SessionRow]:
         """The sessions, the most recently used first."""
         return self.store.sessions(active_since=active_since, limit=limit)
+
+    def undo(self, key: str) -> tuple[str, int, int]:
+        """Take the newest compaction back: its id, and the sizes of the view before and after. Raises UnknownSession,
+        CallerError."""
+        done, books = self.session(key).undo(), Books(self.store, key, self.price)
+        if books.total().models:
+            books.broke("undo")
+            books.save()
+        return done
 
     def find_compaction(self, name: str) -> tuple[str, Wound]:
         """A compaction of any session by the start of its id, with the session's key. Raises UnknownEntry."""
@@ -206,7 +216,7 @@ class Clew:
                 return staff.agent(wanted, stand_ins=others, window=window)
 
             conversation = Conversation(
-                session, build, now=self._now, new_id=self._new_id, ask=ask, workspace=str(place.root), cost=self._cost
+                session, build, now=self._now, new_id=self._new_id, ask=ask, workspace=str(place.root), price=self.price
             )
             conversation.listen(Logbook(key))
             yield conversation
@@ -230,11 +240,10 @@ class Clew:
             self._models[found.name] = build(found.name, self.config.models.model_copy(update={"providers": written}))
         return self._full_name(found.name)
 
-    def _cost(self, name: str, answered: Answered) -> float | None:
-        """US dollars of one answer; None where the price or the usage is not known."""
+    def price(self, name: str) -> catalog.Price | None:
+        """What a model costs, by its full name; None where neither the settings nor the catalog know."""
         provider, _, model = name.partition("/")
-        price = catalog.price(provider, model, self.config.models)
-        return price.cost(answered.usage) if price and answered.usage else None
+        return catalog.price(provider, model, self.config.models)
 
     # Compaction -------------------------------------------------------------------------------------------------------
 
@@ -300,9 +309,17 @@ class Clew:
         if order.settings.provider and not preview:
             order = msgspec.structs.replace(order, given=await self._provided(key, order, order.settings.provider))
         log.info("compaction start", key=key, trigger=order.trigger, preview=preview)
-        outcome = await compact(
-            self.store, key, order, now=self._now, new_id=self._new_id, preview=preview, on_progress=on_progress
-        )
+        books = Books(self.store, key, self.price)
+        writer = order.chain[0].name if order.chain else ""
+        try:
+            outcome = await compact(
+                self.store, key, order, now=self._now, new_id=self._new_id, preview=preview, on_progress=on_progress,
+                on_answer=lambda answer: books(Spent("compaction", answer.model or writer, answer.usage)),
+            )  # fmt: skip
+            if isinstance(outcome, Compacted) and not preview:
+                books.compacted(outcome.id, outcome.body)
+        finally:
+            books.save()
         log.info("compaction end", key=key, **logged(outcome))
         return outcome
 

@@ -20,6 +20,7 @@ MOST_BYTES, KEPT = 2_000_000, 2
 _LOGGER = logging.getLogger("clew")
 _LOGGER.addHandler(logging.NullHandler())
 
+
 class Log:
     """Records made of an event's name and facts."""
 
@@ -73,6 +74,7 @@ def to_file(folder: Path) -> None:
     _LOGGER.propagate = False
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / FILE).touch(mode=0o600)  # its owner's alone: keys of sessions tell who talks about what
         lines = RotatingFileHandler(folder / FILE, maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8", delay=True)
     except OSError:
         return

@@ -1,5 +1,6 @@
 """An agent built from settings: its models, its tools in a workspace, its prompt, and where its notes go."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -8,11 +9,15 @@ from clew.clock import NewId, Now
 from clew.config import Config
 from clew.models import catalog
 from clew.models.port import Model
-from clew.models.providers import split
+from clew.models.providers import ADAPTERS, split
+from clew.models.providers.remote import Remote
 from clew.prompt import skills
 from clew.prompt.assemble import Changing, SystemPrompt, assemble, standing
 from clew.prompt.files import WorkspaceFile, visible
 from clew.prompt.refresh import post_compaction_sections
+from clew.prune.gate import Route
+from clew.prune.remote import serves
+from clew.prune.worth import Prices
 from clew.runtime.agent import Agent
 from clew.runtime.tools import Function, Toolbox
 from clew.workspace import notes, prompt_files
@@ -55,12 +60,15 @@ class Staff:
             flush=flush,
             writers=(self._model(compaction.model),) if compaction.model else (),
             flush_writers=(self._model(flush.model),) if flush.model else (),
-            note=None if self.workspace.read_only else self._note,
+            note=self._note if self._can_note() else None,
             note_path=lambda: notes.note_path(self._today()),
             refresh=self.refresh,
             rides=lambda conversation, text: cheaper(
                 catalog.price(*split(name), self.config.models), conversation, text
             ),
+            pruning=defaults.context_pruning,
+            route=route(self._model(name)),
+            prices=cache_prices(catalog.price(*split(name), self.config.models)),
             window=window,
         )
 
@@ -100,6 +108,12 @@ class Staff:
         most = defaults.context_limits.post_compaction_max_chars
         return post_compaction_sections(text, names, self._today(), most=most) if names and text else ""
 
+    def _can_note(self) -> bool:
+        """Whether notes can be written here: asked before a model is, since a note that cannot be kept costs a request."""
+        folder = self.workspace.root / notes.FOLDER
+        place = folder if folder.exists() else self.workspace.root
+        return not self.workspace.read_only and place.is_dir() and os.access(place, os.W_OK)
+
     def _keep(self, tool: str, text: str) -> Any:
         return self.workspace.save_output(f"{self._now()}-{tool}.txt", text)
 
@@ -109,6 +123,27 @@ class Staff:
 
     def _today(self) -> str:
         return datetime.fromtimestamp(self._now() / 1000).astimezone().date().isoformat()
+
+
+def route(model: Model) -> Route:
+    """Where a model's requests go, as far as pruning cares."""
+    provider, _, name = model.name.partition("/")
+    if not isinstance(model, Remote):
+        return Route(provider, name)
+    at = model.endpoint
+    api = next((api for api, adapter in ADAPTERS.items() if isinstance(model, adapter)), "")
+    key = at.key.get_secret_value() if at.key else ""
+    return Route(provider, name, api, serves(provider, api, key, at.base_url))
+
+
+def cache_prices(price: catalog.Price | None) -> Prices:
+    """What a model's prompt cache costs as a share of its input; the usual shares where that is not known."""
+    usual, rates = Prices(), price.rates if price else None
+    if rates is None or rates.input <= 0:
+        return usual
+    read = usual.read if rates.cache_read is None else rates.cache_read / rates.input
+    write = 1.0 if rates.cache_write is None and rates.cache_read is not None else usual.write
+    return Prices(read, write if rates.cache_write is None else rates.cache_write / rates.input)
 
 
 def cheaper(price: catalog.Price | None, conversation: int, text: int) -> bool:

@@ -15,6 +15,7 @@ from clew.cli.options import ConfigOption, JsonOption, StoreOption, WindowOption
 from clew.commands.command import COMPACT
 from clew.commands.tally import Tally
 from clew.errors import BadInput
+from clew.render.cost import bill
 from clew.runtime.events import Ended, Event
 
 
@@ -71,11 +72,10 @@ async def _turn(clew: Clew, key: str, text: str, *, json: bool, **chosen: Any) -
 
 async def _told(conversation: Conversation, ended: Ended, tally: Tally) -> dict[str, Any]:
     status = await conversation.status()
-    usage = {**msgspec.to_builtins(tally.billing), "cost": status.price}
     told: dict[str, Any] = {
         "ok": ended.outcome == "done", "key": status.key, "outcome": ended.outcome, "text": ended.text,
-        "model": status.model, "usage": usage, "tokens": ended.tokens, "window": status.limits.budget,
-        "compactions": status.compactions,
+        "model": status.model, "usage": bill(tally.billing), "tokens": ended.tokens, "window": status.limits.budget,
+        "compactions": status.compactions, "cost": bill(status.account.total()),
     }  # fmt: skip
     if ended.outcome != "done":
         told |= {"code": ended.code, "detail": ended.detail, "facts": ended.facts}

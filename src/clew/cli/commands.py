@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from clew.app import Clew
-from clew.cli import agent, chat, config_commands, demo, doctor, logs, models_commands, status
+from clew.cli import agent, chat, config_commands, cost, demo, doctor, logs, models_commands, status
 from clew.cli.group import Commands, Numbers
 from clew.cli.options import (
     ConfigOption,
@@ -27,7 +27,7 @@ from clew.cli.options import (
 )
 from clew.cli.progress import shown
 from clew.clock import now_ms
-from clew.errors import BadInput, ClewError, UnknownEntry, UnknownSession
+from clew.errors import BadInput, ClewError, UnknownEntry, UnknownSession, Unreachable
 from clew.render import arrival as arrivals
 from clew.render import as_json, listing
 from clew.render import compaction as compaction_words
@@ -55,6 +55,7 @@ app.add_typer(models_commands.app, name="models")
 app.command(name="chat")(chat.chat)
 app.command(name="agent")(agent.agent)
 app.command(name="status")(status.status)
+app.command(name="cost")(cost.cost)
 app.command(name="logs")(logs.logs)
 app.command(name="doctor")(doctor.doctor)
 app.command(name="demo")(demo.demo)
@@ -101,8 +102,13 @@ def import_(
         show_json(as_json.arrival(came)) if json else show(arrivals.arrival(came))
 
 
-@app.command()
+sessions_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+app.add_typer(sessions_app, name="sessions")
+
+
+@sessions_app.callback()
 def sessions(
+    context: typer.Context,
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many.")] = None,
     active: Annotated[int | None, typer.Option(min=1, help="Only those used within this many minutes.")] = None,
     json: JsonOption = False,
@@ -110,6 +116,8 @@ def sessions(
     config: ConfigOption = None,
 ) -> None:
     """List the sessions, with the size of their windows and how often they were compacted."""
+    if context.invoked_subcommand:
+        return
     with opened(store, config) as clew:
         now = now_ms()
         rows = clew.sessions(active_since=now - active * 60_000 if active else None, limit=limit)
@@ -119,6 +127,15 @@ def sessions(
             out.print(listing.sessions(rows, now))
         else:
             show([sentence("No sessions yet. `clew import FILE` brings one in; `clew demo` shows one.")])
+
+
+@sessions_app.command(name="compact")
+def sessions_compact(key: KeyArgument) -> None:
+    """Compact a session of a running gateway. This version has none: it names the command that compacts here."""
+    raise Unreachable(
+        "No gateway runs, and this version of Clew has none; nothing was changed. "
+        f"Compact it here with: clew compact {key}"
+    )
 
 
 @app.command()
@@ -237,7 +254,7 @@ def compactions_(
 def undo(key: KeyArgument, json: JsonOption = False, store: StoreOption = None, config: ConfigOption = None) -> None:
     """Take the newest compaction back: the view is again what it was."""
     with opened(store, config) as clew:
-        name, before, after = clew.session(key).undo()
+        name, before, after = clew.undo(key)
         if json:
             show_json({"ok": True, "key": key, "undone": name, "tokensBefore": before, "tokensAfter": after})
         else:

@@ -69,7 +69,7 @@ def _play(clew: Clew) -> None:
     line = next(thread for thread in threads if thread.text.removeprefix("- ").startswith(FOLLOWED))
     show(listing.threads(session.trace(line.number)[1], quote=6))
     _step("5", "And back again: undo, then the same without any model")
-    name, before, after = session.undo()
+    name, before, after = clew.undo(came.key)
     back = f"took {name} back: {number(before)} → {number(after)} tokens, the view is what it was"
     show([Row(Text("  "), Text(back))])
     show(compaction_words.outcome(ran(clew, clew.compact(came.key, by_rules=True, window=200_000)), came.key))

@@ -149,9 +149,9 @@ class LineMode:
         await self._command(command)
 
     async def _say(self, text: str) -> None:
-        await self.tally.start()
+        self.tally.start()
         await self.conversation.say(text)
-        below = words.footer(self.tally.billing, await self.tally.price(), usage_mode(self.conversation))
+        below = words.footer(self.tally.billing, usage_mode(self.conversation))
         if below:
             self.printer.note(below)
 

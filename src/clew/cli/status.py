@@ -14,7 +14,9 @@ from clew.logs import FILE
 from clew.models.default import Found, Missing
 from clew.models.port import Limits
 from clew.render.status import Overview, overview, plain
+from clew.runtime.books import account_in
 from clew.runtime.session import Wound
+from clew.tokens.billing import Billing
 
 SESSIONS, COMPACTIONS = 5, 5
 """How many of each are named, the newest ones."""
@@ -43,6 +45,7 @@ async def _gathered(clew: Clew, store: Path | None, config: Path | None) -> Over
         log=str(home / FILE),
         sessions=tuple(rows[:SESSIONS]),
         total=len(rows),
+        spent=Billing.of(account_in(row.meta).total() for row in rows),
         choice=choice,
         models=tuple(await asyncio.gather(*(_limits(clew, name, choice) for name in _names(clew, choice)))),
         compactions=tuple(_newest(clew)),

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from clew.tokens.window import thresholds
+from clew.tokens.window import compact_at
 
 BRIEF_CAP = 8_000
 """Tokens of a brief where the window does not ask for less. OpenClaw allows 16,000 characters."""
@@ -45,7 +45,7 @@ def budget(*, view_tokens: int, keep_recent: int, window: int | None = None, fix
     keep = keep_recent if view_tokens >= keep_recent * KEEP_MARGIN else view_tokens // 4
     cap = BRIEF_CAP
     if window:
-        room = max(1, thresholds(window).compact_at - fixed)
+        room = max(1, (compact_at(window, fixed) or fixed) - fixed)
         keep, cap = min(keep, room // KEEP_SHARE), min(cap, max(BRIEF_FLOOR, room // ROOM_SHARE))
     return Budget(keep, max(BRIEF_FLOOR, min(cap, (view_tokens - keep) // BRIEF_SHARE)))
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from clew.tokens.usage import Size
-from clew.tokens.window import thresholds
+from clew.tokens.window import compact_at
 from clew.transcript import Trigger
 
 
@@ -12,6 +12,8 @@ class Load(msgspec.Struct, frozen=True):
 
     size: Size
     """The view, system prompt and tools included where they are known."""
+    fixed: int = 0
+    """How much of it the system prompt and the tools take."""
     incoming: int = 0
     """Tokens of the message about to be added."""
     stored: int = 0
@@ -30,7 +32,8 @@ def due(
     if not enabled:
         return None
     tokens = load.size.tokens
-    if window and tokens is not None and tokens + load.incoming >= thresholds(window).compact_at:
+    at = compact_at(window, load.fixed) if window else None
+    if at and tokens is not None and tokens + load.incoming >= at:
         return "budget"
     limit = (latched or 0) + max_bytes if latched else max_bytes
     return "bytes" if max_bytes and load.stored >= limit else None

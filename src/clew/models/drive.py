@@ -19,7 +19,7 @@ from clew.errors import (
 )
 from clew.models.failover import Event, Switched, complete
 from clew.models.port import Model, Request
-from clew.transcript import text_of, user
+from clew.transcript import Assistant, text_of, user
 
 CODES: tuple[tuple[type[ProviderError] | type[ModelError], str], ...] = (
     (WindowOverflow, "overflow"),
@@ -44,6 +44,9 @@ class Progress(msgspec.Struct, frozen=True):
     model: str = ""
 
 
+OnAnswer = Callable[[Assistant], None]
+
+
 async def drive(
     requests: Requests,
     chain: Sequence[Model],
@@ -51,16 +54,18 @@ async def drive(
     timeout_s: float | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     base: Request | None = None,
+    on_answer: OnAnswer | None = None,
 ) -> Accepted | Refused:
     """Run a compaction against the first model of `chain` that answers each request, and return its verdict.
 
     `base` is the conversation's own request, which those requests extend that ride on it. `timeout_s` bounds each
-    single request, in seconds. Cancelling the task cancels the compaction: nothing was written.
+    single request, in seconds. `on_answer` is given each answer as it came, for the account. Cancelling the task
+    cancels the compaction: nothing was written.
     """
     try:
         ask = next(requests)
         while True:
-            ask = requests.send(await _answer(ask, chain, timeout_s, on_progress, base))
+            ask = requests.send(await _answer(ask, chain, timeout_s, on_progress, base, on_answer))
     except StopIteration as finished:
         verdict: Accepted | Refused = finished.value
         return verdict
@@ -74,6 +79,7 @@ async def _answer(
     timeout_s: float | None,
     on_progress: Callable[[Progress], None] | None,
     base: Request | None,
+    on_answer: OnAnswer | None,
 ) -> Reply | Failure:
     """One request's answer, or why there is none."""
     now = Progress(ask, 0, chain[0].name if chain else "")
@@ -96,6 +102,8 @@ async def _answer(
         answer = await complete(chain, request, on_text=on_text if on_progress else None, on_event=on_event)
     except (ProviderError, ModelError) as error:
         return Failure(next(code for kind, code in CODES if isinstance(error, kind)), str(error))
+    if on_answer:
+        on_answer(answer)
     return Reply(text_of(answer), cut_off=answer.stop == "length")
 
 

@@ -31,6 +31,8 @@ class Request(msgspec.Struct, frozen=True):
     temperature: float | None = None
     timeout_s: float | None = None
     """Seconds until ProviderTimeout; None waits for ever."""
+    context_edits: dict[str, Any] | None = None
+    """What the provider is to clear of the request by itself; models that cannot leave it out."""
     purpose: str = "turn"
     """What it is for, in logs: `turn`, `compaction`, `flush`, `probe`."""
 

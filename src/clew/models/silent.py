@@ -1,7 +1,7 @@
 """Answers that look well and are an overflow: the window cut them off, and no error said so."""
 
 from clew.models.port import Request
-from clew.transcript import Assistant
+from clew.transcript import Assistant, text_of
 
 FULL = 0.99
 """The share of the window from which an answer of no token at all had no room."""
@@ -18,7 +18,7 @@ def silent_overflow(answer: Assistant, request: Request, window: int | None) -> 
     if usage is None or answer.stop not in ("stop", "length", "tools"):
         return False
     total, output = usage.context or 0, usage.output or 0
-    if window and total - output > window:
+    if window and total - output > window and not text_of(answer).strip():
         return True
     if answer.stop != "length" or output >= (request.max_output or output + 1):
         return False

@@ -1,1 +1,1 @@
-"""Old tool results shown shortened: whether, which, and how far. Today its settings; the ladder follows."""
+"""Old tool results and images shown shortened: whether, which, and how far; the transcript is never touched."""

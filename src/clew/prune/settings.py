@@ -5,9 +5,7 @@ The thresholds of the ladder are no settings: they are the table that the code r
 
 from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from clew.settings import NOT_YET, Duration, Names, Settings
+from clew.settings import Duration, Names, Settings
 
 _BUILT_IN = "retired: the threshold is built in (30 % of the window trims, 50 % clears); take the key out"
 
@@ -15,19 +13,25 @@ _BUILT_IN = "retired: the threshold is built in (30 % of the window trims, 50 % 
 class PrunableTools(Settings):
     """Which tools' results may be pruned. Names may hold `*`; `deny` wins."""
 
-    allow: Names = Field(default=(), json_schema_extra=NOT_YET)
+    allow: Names = ()
     """Tools whose results may be pruned. Empty means all."""
-    deny: Names = Field(default=(), json_schema_extra=NOT_YET)
+    deny: Names = ()
     """Tools whose results are never pruned."""
 
 
 class HardClear(Settings):
     """The second rung: old results replaced altogether."""
 
-    enabled: bool = Field(default=True, json_schema_extra=NOT_YET)
+    enabled: bool = True
     """Whether old results are cleared once half of the window is full."""
-    placeholder: str = Field(default="[Old tool result content cleared]", json_schema_extra=NOT_YET)
-    """What stands in for a cleared result. Blank means the default."""
+    placeholder: str = "[Old tool result content cleared]"
+    """What stands in for a cleared result, as it stands. Unset or blank means this line, followed by tool, size and the
+    way back."""
+
+    @property
+    def fixed(self) -> str:
+        """The placeholder where one is set; empty where a stub is to say what was there."""
+        return self.placeholder.strip() if "placeholder" in self.model_fields_set else ""
 
 
 class PruningSettings(Settings):
@@ -41,10 +45,12 @@ class PruningSettings(Settings):
         "keepLastAssistants": "retired: the threshold is built in (3 answers are never pruned); take the key out",
     }
 
-    mode: Literal["off", "cache-ttl"] | None = Field(default=None, json_schema_extra=NOT_YET)
-    """`cache-ttl` prunes once the provider's prompt cache has lapsed; `off` never. None prunes on Anthropic routes."""
-    ttl: Duration = Field(default=300.0, json_schema_extra=NOT_YET)
-    """How long a provider's prompt cache lives: "5m", "1h"; a bare number counts minutes."""
+    mode: Literal["off", "cache-ttl"] | None = None
+    """`cache-ttl` prunes once the provider's prompt cache has lapsed, on routes that have one; `off` never. None prunes
+    on Anthropic routes."""
+    ttl: Duration = 300.0
+    """How long a provider's prompt cache lives: "5m", "1h"; a bare number counts minutes. Unset: an hour on
+    Anthropic routes. 0 never prunes."""
     tools: PrunableTools = PrunableTools()
     """Which tools' results may be pruned."""
     hard_clear: HardClear = HardClear()

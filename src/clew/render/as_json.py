@@ -7,7 +7,9 @@ import msgspec
 
 from clew.clock import iso
 from clew.prompt.report import Report
+from clew.render.cost import bill
 from clew.runtime.arrival import Arrival
+from clew.runtime.books import FACT, account_in
 from clew.runtime.compaction import Compacted, Declined, Outcome
 from clew.runtime.session import Thread, Wound, told
 from clew.store.port import SessionRow
@@ -33,9 +35,15 @@ def _camel(key: str) -> str:
 
 
 def session(row: SessionRow) -> dict[str, Any]:
-    """A session's row, with its compaction count."""
-    plain: dict[str, Any] = msgspec.to_builtins(row)
-    return {**plain, "created": iso(row.created), "updated": iso(row.updated)}
+    """A session's row, with its compaction count and what it cost."""
+    return {**plain(row), "created": iso(row.created), "updated": iso(row.updated)}
+
+
+def plain(row: SessionRow) -> dict[str, Any]:
+    """A row with its account summed up under `cost`, times in milliseconds."""
+    told: dict[str, Any] = msgspec.to_builtins(row)
+    told["meta"].pop(FACT, None)
+    return {**told, "cost": bill(account_in(row.meta).total())}
 
 
 def arrival(came: Arrival) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What the commands of a chat came to, in words: the chat, the plain mode and later channels say the same."""
 
+import shlex
 from collections.abc import Iterator
 
 from rich.console import RenderableType
@@ -10,12 +11,13 @@ from clew.commands import result
 from clew.commands.command import COMMANDS
 from clew.commands.result import Result
 from clew.render import as_json, listing
+from clew.render.cost import billed, cached, dollars, money
 from clew.render.layout import Row, fact
-from clew.render.status import billed, cached, limits, money, status, used
+from clew.render.status import limits, status, used
 from clew.render.text import one_line, plural, short, visible
 from clew.render.treemap import Map
 from clew.runtime.compaction import Compacted, Declined, Outcome, Skipped
-from clew.tokens.usage import Billing
+from clew.tokens.billing import Billing
 
 SKIPPED = {
     "empty": "nothing compactable in this session yet",
@@ -124,23 +126,22 @@ def room(of: Status) -> str:
 
 
 def _usage(of: result.Usage) -> Iterator[RenderableType]:
-    billing, price = of.status.billing, of.status.price
+    total, turn = of.status.account.total(), of.status.turn
     yield Text(f"/usage {of.mode}: {MODES[of.mode]}.")
-    yield fact("so far", f"{plural(billing.requests, 'request')} · {billed(billing, price)}")
-    yield fact("cache", cached(billing))
-    if billing.requests:
-        yield fact("money", "the price is not known" if price is None else money(price))
+    if turn.requests:
+        yield fact("this turn", f"{plural(turn.requests, 'request')} · {billed(turn)}")
+    yield fact("session", f"{plural(total.requests, 'request')} · {billed(total)}")
+    if total.unpriced:
+        yield fact("money", money(total))
+    if total.requests:
+        yield fact("more", f"clew cost {shlex.quote(of.status.key)}")
 
 
-def footer(spent: Billing, price: float | None, mode: result.Mode) -> str:
+def footer(spent: Billing, mode: result.Mode) -> str:
     """What one turn used, below its answer; empty where that is not asked for."""
     if mode == "off" or not spent.requests:
         return ""
     if mode == "tokens":
-        return f"{short(_sent(spent))} in / {short(spent.output)} out"
-    cost = "price unknown" if price is None else money(price)
-    return f"{short(_sent(spent))} in / {short(spent.output)} out · cache {cached(spent)} · {cost}"
-
-
-def _sent(spent: Billing) -> int:
-    return spent.input + spent.cache_read + spent.cache_write
+        return f"{short(spent.sent)} in / {short(spent.output)} out"
+    cost = "price unknown" if spent.dollars is None else dollars(spent.dollars)
+    return f"{short(spent.sent)} in / {short(spent.output)} out · cache {cached(spent)} · {cost}"

@@ -37,7 +37,7 @@ ENDINGS = {
     "too_large": "The prompt alone does not fit the model's window.",
     "failed": "The turn failed; what was said is kept.",
     "loop": "Stopped: the model made the same call with the same result again and again.",
-    "steps": "Stopped: the turn came to no end.",
+    "steps": "Stopped: the turn came to no end. What was done and said is kept; say how to go on.",
 }
 """How a turn ended, in words."""
 
@@ -169,8 +169,10 @@ def auto_complete(count: int) -> str:
 def ended(event: events.Ended) -> str:
     """Why a turn did not end well, what was kept, and what to do; empty where it did."""
     words = ENDINGS["steps" if event.code == "steps" else event.outcome]
+    if not words and event.stop == "length":
+        return "The answer was cut at its output limit."
     if not words:
-        return ""
+        return "" if event.text.strip() else "(no answer)"
     detail = f" {visible(event.detail)}" if event.detail else ""
     sizes = ", ".join(f"{name} {number(value)}" for name, value in event.facts.items() if isinstance(value, int))
     then = f" {NEXT[event.outcome]}" if event.outcome in NEXT else ""

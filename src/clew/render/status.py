@@ -9,12 +9,16 @@ from rich.text import Text
 from clew.agency import Status
 from clew.models.default import Found, Missing
 from clew.models.port import Limits
+from clew.render import as_json
+from clew.render.cost import amount, bill, billed
 from clew.render.layout import Row, fact, table
 from clew.render.models import chosen
 from clew.render.text import age, number, one_line, plural, short, visible
+from clew.runtime.books import account_in
 from clew.runtime.session import Wound
 from clew.store.port import SessionRow
-from clew.tokens.usage import Billing, Size
+from clew.tokens.billing import Billing
+from clew.tokens.usage import Size
 
 MOST_PERCENT = 999
 """More than this is not told apart."""
@@ -61,30 +65,6 @@ def limits(found: Limits) -> str:
     return f"{number(found.budget)} ({SOURCES.get(found.source, found.source)})"
 
 
-def billed(billing: Billing, price: float | None) -> str:
-    """What the requests of this process used, in one line."""
-    parts = [f"{short(billing.input + billing.cache_read + billing.cache_write)} in / {short(billing.output)} out"]
-    if billing.cache_read or billing.cache_write:
-        parts.append(f"cache {cached(billing)}")
-    if billing.requests and price is not None:
-        parts.append(money(price))
-    if billing.unreported:
-        parts.append(f"{plural(billing.unreported, 'answer')} without a report")
-    return " · ".join(parts)
-
-
-def cached(billing: Billing) -> str:
-    """How much of what was sent came from the provider's cache."""
-    sent = billing.cache_read + billing.cache_write + billing.input
-    hit = f"{round(100 * billing.cache_read / sent)}% hit" if sent else "–"
-    return f"{hit} · {short(billing.cache_read)} read, {short(billing.cache_write)} written, {short(billing.input)} new"
-
-
-def money(dollars: float) -> str:
-    """US dollars, small sums with as many digits as tell something."""
-    return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
-
-
 def status(of: Status) -> Iterator[RenderableType]:
     """What `/status` tells, one fact a line."""
     window = of.limits.budget
@@ -98,7 +78,7 @@ def status(of: Status) -> Iterator[RenderableType]:
     yield fact("fixed", f"{short(of.fixed)} of it prompt and tools, by estimate")
     if of.compactions:
         yield Text(f"  🧹 Compactions: {of.compactions}")
-    yield fact("tokens", billed(of.billing, of.price))
+    yield fact("tokens", billed(of.account.total()))
     if of.workspace:
         yield fact("workspace", of.workspace)
     modes = [name for name, on in (("a turn is running", of.running), ("verbose", of.verbose)) if on]
@@ -120,6 +100,8 @@ class Overview(msgspec.Struct, frozen=True):
     """The most recently used ones."""
     total: int
     """How many sessions there are."""
+    spent: Billing
+    """What all of them used."""
     choice: Found | Missing
     """The model a chat would take."""
     models: tuple[tuple[str, Limits, str], ...]
@@ -137,6 +119,8 @@ def overview(of: Overview, now: int) -> Iterator[RenderableType]:
     for name, found, wrong in of.models:
         yield fact("model", f"{name} · {wrong or f'window {limits(found)}'}", "yellow" if wrong else "")
     yield fact("sessions", f"{number(of.total)}" + (" · clew sessions lists them" if of.total else ""))
+    if of.spent.requests:
+        yield fact("spent", f"{billed(of.spent)} · clew cost KEY tells more")
     yield from _recent(of.sessions, now)
     yield from _wounds(of.compactions, now)
 
@@ -144,11 +128,10 @@ def overview(of: Overview, now: int) -> Iterator[RenderableType]:
 def _recent(rows: Sequence[SessionRow], now: int) -> Iterator[RenderableType]:
     if not rows:
         return
-    shown = table("session", "window:r", "🧹:r", "used")
+    shown = table("session", "window:r", "🧹:r", "cost:r", "used")
     for row in rows:
-        shown.add_row(
-            one_line(row.key, 40), short(row.window_tokens), str(row.compactions), f"{age(row.updated, now)} ago"
-        )
+        spent, used_at = amount(account_in(row.meta).total()), f"{age(row.updated, now)} ago"
+        shown.add_row(one_line(row.key, 40), short(row.window_tokens), str(row.compactions), spent, used_at)
     yield shown
 
 
@@ -169,7 +152,8 @@ def plain(of: Overview) -> dict[str, object]:
     model = {"missing": visible(found.message)} if isinstance(found, Missing) else msgspec.to_builtins(found)
     return {
         "ok": not isinstance(found, Missing), "store": of.store, "settings": of.settings, "log": of.log,
-        "default": model, "total": of.total, "sessions": [msgspec.to_builtins(row) for row in of.sessions],
+        "default": model, "total": of.total, "spent": bill(of.spent),
+        "sessions": [as_json.plain(row) for row in of.sessions],
         "models": [{"name": name, **msgspec.to_builtins(known), "budget": known.budget, "wrong": wrong}
                    for name, known, wrong in of.models],
         "compactions": [{"key": key, "id": w.id, "at": w.at, "tokensBefore": w.body.tokens_before,

@@ -9,6 +9,9 @@ from clew.compact.settings import CompactionSettings
 from clew.memory.settings import MemoryFlushSettings
 from clew.models.port import Model, Tool
 from clew.prompt.assemble import SystemPrompt
+from clew.prune.gate import Route
+from clew.prune.settings import PruningSettings
+from clew.prune.worth import Prices
 from clew.transcript import Call, Text, ToolResult
 
 
@@ -52,6 +55,12 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     rides: Callable[[int, int], bool] = lambda conversation, text: False
     """Whether a summary request is cheaper at the end of the conversation's own request of so many tokens, which the
     provider's cache holds, than with the conversation as a text of so many tokens."""
+    pruning: PruningSettings = PruningSettings()
+    """Whether and when old results are shown shortened."""
+    route: Route | None = None
+    """Where the requests of the session's model go; None for a route nothing is known of."""
+    prices: Prices = Prices()
+    """What the route's prompt cache costs."""
     window: int | None = None
     """The window in tokens where the user says so; else the model is asked."""
     max_output: int | None = None

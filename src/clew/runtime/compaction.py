@@ -15,12 +15,12 @@ from clew.compact.job import Accepted, Job, Refused
 from clew.compact.settings import CompactionSettings
 from clew.compact.trigger import Load, due
 from clew.errors import Conflict, PromptTooLarge
-from clew.models.drive import Progress, drive
+from clew.models.drive import OnAnswer, Progress, drive
 from clew.models.port import Limits, Model, Request
 from clew.store.port import Draft, Record, Slice, Store
 from clew.tokens import estimate
 from clew.tokens.usage import Size
-from clew.tokens.window import thresholds
+from clew.tokens.window import compact_at
 from clew.transcript import Attempt, Compaction, Trigger, View, brief_text, view
 
 
@@ -107,11 +107,11 @@ def reason(
     """Why a session has to be compacted before its next request; None while it fits.
 
     `limit` is the model's window in tokens, None where it is unknown; `fixed` what prompt and tools take of it. Raises
-    PromptTooLarge where that alone is over the threshold: compacting again and again could not help.
+    PromptTooLarge where that leaves no room for a conversation: compacting could not help.
     """
-    if limit and fixed >= thresholds(limit).compact_at:
+    if limit and compact_at(limit, fixed) is None:
         raise _no_room(fixed, max(0, (size.tokens or 0) - fixed), limit)
-    load = Load(size, incoming, stored_bytes(window))
+    load = Load(size, fixed, incoming, stored_bytes(window))
     most = settings.max_active_transcript_bytes
     latch = window.session.meta.get(LATCH)
     return due(load, window=limit, max_bytes=most, enabled=settings.enabled, latched=latch)
@@ -156,11 +156,13 @@ async def compact(
     new_id: NewId,
     preview: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
+    on_answer: OnAnswer | None = None,
 ) -> Outcome:
     """Compact a session, or (`preview`) show what would come of it without asking a model and without writing.
 
     The window is read, the brief is written without any lock, and the result is committed only if no other compaction,
-    reset or undo came in between. Cancelling the task leaves everything as it was.
+    reset or undo came in between. Cancelling the task leaves everything as it was. `on_answer` is given each answer of
+    the model, for the account, whatever comes of it.
     """
     started = time.monotonic()
     window = store.window(key)
@@ -177,6 +179,7 @@ async def compact(
         timeout_s=float(order.settings.timeout_seconds),
         on_progress=on_progress,
         base=order.base,
+        on_answer=on_answer,
     )
     if isinstance(verdict, Refused):
         return Declined(verdict.code, verdict.reason, verdict.detail, verdict.attempts, before)

@@ -114,7 +114,7 @@ class Compacted(Event, frozen=True):
 
 
 class Trimmed(Event, frozen=True):
-    """Old tool results are shown shortened from here on."""
+    """Old tool results, or old images, are shown shortened from here on."""
 
     results: int
     tokens: int
@@ -125,7 +125,7 @@ class PrefixBreak(Event, frozen=True):
     """The next request does not extend the bytes of the one before."""
 
     cause: str
-    """`compaction`, `undo`, `trim`, `prompt`, `tools`, `model`."""
+    """`compaction`, `prune`, `trim`, `undo`, `reset`, `model`."""
 
 
 class Answered(Event, frozen=True):
@@ -134,6 +134,14 @@ class Answered(Event, frozen=True):
     model: str
     usage: Usage | None
     stop: str | None
+
+
+class Spent(Event, frozen=True):
+    """A request was answered that is no answer to the user: housekeeping, or an answer the window cut off."""
+
+    purpose: Literal["turn", "flush", "compaction"]
+    model: str
+    usage: Usage | None
 
 
 class Ended(Event, frozen=True):
@@ -147,6 +155,8 @@ class Ended(Event, frozen=True):
     detail: str = ""
     """What the provider or the runtime said."""
     steps: int = 0
+    stop: str = ""
+    """Why the last answer stopped: `length` is an answer that was cut at its limit."""
     tokens: int | None = None
     facts: dict[str, Any] = {}
     """Sizes that explain the end, such as `fixed`, `history`, `window`."""

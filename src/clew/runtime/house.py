@@ -1,7 +1,9 @@
 """Housekeeping around the requests of a session: sizes, notes before a compaction, compactions, and their back-off."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Literal
 
 import msgspec
 
@@ -12,9 +14,8 @@ from clew.memory import flush as notes
 from clew.memory.flush import FlushState
 from clew.models.drive import Progress
 from clew.models.failover import complete
-from clew.models.port import Request
+from clew.models.port import Model, Request
 from clew.prune.mark import cuts, project
-from clew.prune.trim import saved, trimmed
 from clew.runtime import events
 from clew.runtime.agent import Agent
 from clew.runtime.compaction import (
@@ -29,21 +30,20 @@ from clew.runtime.compaction import (
     sizes_in,
 )
 from clew.runtime.events import Emit
+from clew.runtime.pruning import Pruning
 from clew.runtime.session import Session
 from clew.runtime.tool_size import SHARE, limit
 from clew.tokens import estimate
 from clew.tokens.usage import Size, calibrate, measure
-from clew.tokens.window import thresholds
+from clew.tokens.window import compact_at, thresholds
 from clew.transcript import (
     Assistant,
     Message,
     PruneMark,
     Said,
-    ToolResult,
     Trigger,
     User,
     View,
-    groups,
     mend,
     text_of,
     user,
@@ -52,8 +52,8 @@ from clew.transcript import (
 FLUSH_OUTPUT, FLUSH_PROMPT, FLUSH_LEAST = 1_000, 300, 600
 """Tokens a note may take, those its request takes, and what a window must have left for a note to be asked for."""
 
-BACKOFF_SHARE = 20
-"""After a compaction that was refused the next one waits until the view has grown by a twentieth of the window…"""
+BACKOFF_SHARE = 8
+"""After a compaction that was refused the next one waits until the view has grown by an eighth of the window…"""
 
 LAST_RESORT = 4
 """…or until less than a quarter of the reserve is left: then rules write the brief, for the next request must fit."""
@@ -69,6 +69,12 @@ so many tokens, are added where a request has to fit."""
 USUAL_OUTPUT, LEAST_OUTPUT = 8_192, 256
 """Tokens an answer may have where nobody says. Where less room than that is left, the request asks for what is left."""
 
+LEAST_TO_NOTE = 500
+"""Tokens a conversation must have before there is anything to note."""
+
+LEARNT = "learnt"
+"""Under which a session's row remembers the windows that refusals named, by model."""
+
 FACT = "flush"
 """Under which a session's row remembers its flushes."""
 
@@ -82,6 +88,7 @@ class House:
         self._calibration = 1.0
         self._declined_at: int | None = None
         self._window: int | None = agent.window
+        self.pruning = Pruning(agent, session, emit, now=now)
         self.begin()
 
     def begin(self) -> None:
@@ -98,11 +105,19 @@ class House:
 
         A refusal that named a smaller one is believed over both.
         """
-        limits, told = await self.agent.chain[0].limits(), self.agent.window
-        self._window = told or limits.budget
-        if told and limits.source == "error" and limits.budget:
-            self._window = min(told, limits.budget)
+        model = self.agent.chain[0]
+        limits, told = await model.limits(), self.agent.window
+        known = self.session.row().meta.get(LEARNT, {})
+        if limits.source == "error" and limits.budget and limits.budget < known.get(model.name, limits.budget + 1):
+            known = {**known, model.name: limits.budget}
+            self.session.store.describe(self.session.key, {LEARNT: known})
+        self._window = min((size for size in (told or limits.budget, known.get(model.name)) if size), default=None)
         return self._window
+
+    async def surely_fits(self) -> bool:
+        """Whether the next request may be sent: by the lowest it can come to it is within the window."""
+        window, size = await self.window(), self.size()
+        return not window or size.tokens is None or size.tokens - size.estimated_part // ESTIMATE_ERROR <= window
 
     async def share(self, calls: int) -> int | None:
         """The window that the result of each of so many calls of one answer is cut to."""
@@ -137,7 +152,8 @@ class House:
         return measure(shown, self.sizes(), fixed=self.fixed, calibration=self._calibration)
 
     def learn(self, answer: Assistant) -> None:
-        """Take what a provider reported as the measure of the estimates that follow."""
+        """Take what a provider reported as the measure of the estimates that follow, and that its cache was touched."""
+        self.pruning.answered(answer)
         context = answer.usage.context if answer.usage else None
         guessed = measure(msgspec.structs.replace(self.shown(), kept=10**9), self.sizes(), fixed=self.fixed)
         self._calibration = calibrate(context, guessed.tokens, self._calibration)
@@ -145,32 +161,40 @@ class House:
     # Before a request -------------------------------------------------------------------------------------------------
 
     async def before_turn(self, message: User) -> None:
-        """Notes and a compaction, each if it is due. Raises PromptTooLarge where no compaction can help."""
+        """Old results shortened, notes, a compaction, each if due. Raises PromptTooLarge where nothing can help."""
         window = await self.window()
+        self.pruning.images(self.sizes())
+        self.prune(window)
         size = self.size()
         if self._flush_due(window, size):
             await self.flush(message)
         await self._compact_if_due(window, size)
 
     async def before_step(self) -> None:
-        """Within a turn: results shortened or a compaction, so that the next request fits.
+        """Within a turn: old results shortened where the cache lapsed; or a compaction, so that the next request fits.
 
         With `midTurnPrecheck` (and in `default` mode) from the usual threshold on; else only when it could not fit.
         """
         window, settings = await self.window(), self.agent.compaction
+        self.prune(window)
         if not window or not settings.enabled:
             return
         size, limits = self.size(), thresholds(window)
         early = settings.mid_turn_precheck.enabled or settings.mode == "default"
-        bound = limits.compact_at if early else window - limits.reserve // LAST_RESORT
+        bound = (compact_at(window, self.fixed) or window) if early else window - limits.reserve // LAST_RESORT
         if size.tokens is None or _at_most(size, size.tokens) < bound:
             return
         over = size.tokens - limits.compact_at
-        freed = self.trim(keep=1) if self._reducible() >= over * 3 // 2 else 0
+        freed = self.pruning.trim(keep=1) if self.pruning.reducible() >= over * 3 // 2 else 0
         if freed < over:
             if self._flush_due(window, size):
                 await self.flush()
             await self.compact("budget", window, required=not early)
+
+    def prune(self, window: int | None) -> None:
+        """Old results shortened, where the provider's cache has lapsed and that pays."""
+        if self.pruning.opens():
+            self.pruning.results(window, self.size().tokens, self.sizes())
 
     async def _compact_if_due(self, window: int | None, size: Size) -> None:
         settings = self.agent.compaction
@@ -216,6 +240,7 @@ class House:
                 now=self._now,
                 new_id=self._new_id,
                 on_progress=self._progress,
+                on_answer=partial(self._spent, "compaction", chain),
             )
         except asyncio.CancelledError:
             size = self.size().tokens or 0
@@ -224,6 +249,10 @@ class House:
         self._declined_at = self.size().tokens if isinstance(outcome, Declined) else None
         self._say(outcome)
         return outcome
+
+    def _spent(self, purpose: Literal["flush", "compaction"], chain: Sequence[Model], answer: Assistant) -> None:
+        """Tell what a request of the house used."""
+        self.emit(events.Spent(purpose, answer.model or chain[0].name, answer.usage))
 
     def _rides(self, trigger: Trigger, window: int | None) -> bool:
         """Whether the summary is asked for at the end of the conversation's own request: the same model writes it, the
@@ -264,45 +293,19 @@ class House:
             case Skipped() | Declined():
                 ended = "declined" if isinstance(outcome, Declined) else "skipped"
                 sizes = {"tokens_before": outcome.tokens, "tokens_after": outcome.tokens}
-                told = msgspec.structs.replace(told, outcome=ended, reason=outcome.code, **sizes)
+                tried = len(outcome.attempts) if isinstance(outcome, Declined) else 0
+                told = msgspec.structs.replace(told, outcome=ended, reason=outcome.code, attempts=tried, **sizes)
         self.emit(told)
         if isinstance(outcome, Compacted):
             self.begin()
             self.emit(events.PrefixBreak("compaction"))
 
-    # Trimming ---------------------------------------------------------------------------------------------------------
-
-    def _results(self, keep: int) -> list[tuple[str, ToolResult]]:
-        """The results not yet shortened that may be: all but those of the last `keep` groups of messages."""
-        shown, marked = self.session.view(), cuts(self.session.view())
-        spoken = [entry for entry in shown.entries if isinstance(entry.body, Said)]
-        runs = groups([entry.body.message for entry in spoken if isinstance(entry.body, Said)])
-        end = runs[-keep].start if keep and len(runs) >= keep else len(spoken)
-        return [
-            (entry.id, entry.body.message)
-            for entry in spoken[:end]
-            if isinstance(entry.body, Said) and isinstance(entry.body.message, ToolResult) and entry.id not in marked
-        ]
-
-    def _reducible(self, keep: int = 1) -> int:
-        """Roughly the tokens that trimming would free."""
-        return sum(saved(result) for _, result in self._results(keep)) // 4
-
-    def trim(self, *, keep: int) -> int:
-        """Show the large results shortened; the tokens that frees, 0 where there is none to shorten."""
-        chosen = [(name, result) for name, result in self._results(keep) if saved(result)]
-        if not chosen:
-            return 0
-        self.session.mark(PruneMark("overflow", {name: "trim" for name, _ in chosen}))
-        freed = sum(estimate.message(r) - estimate.message(trimmed(r, name)) for name, r in chosen)
-        self.emit(events.Trimmed(len(chosen), freed))
-        self.emit(events.PrefixBreak("trim"))
-        return freed
-
     # Notes ------------------------------------------------------------------------------------------------------------
 
     def _flush_due(self, window: int | None, size: Size) -> bool:
         settings, row = self.agent.flush, self.session.row()
+        if size.tokens is None or size.tokens - self.fixed < LEAST_TO_NOTE:
+            return False  # what is said so far is less than the prompt: there is nothing to note yet
         return bool(settings.enabled and self.agent.note) and notes.due(
             size.tokens,
             window=window,
@@ -338,9 +341,10 @@ class House:
         room = FLUSH_OUTPUT if left is None else min(FLUSH_OUTPUT, left - FLUSH_PROMPT)
         asked = msgspec.structs.replace(asked, max_output=room)
         try:
-            answer = await complete(self.agent.flush_writers or self.agent.chain, asked)
+            answer = await complete(chain := self.agent.flush_writers or self.agent.chain, asked)
         except (ProviderError, ModelError) as error:
             return "failed", str(error)
+        self._spent("flush", chain, answer)
         done = notes.read(text_of(answer))
         if done.outcome != "written" or self.agent.note is None:
             return done.outcome, ""
@@ -365,6 +369,7 @@ class House:
             max_output=self._output(),
             tools=agent.toolbox.tools,
             timeout_s=agent.timeout_s,
+            context_edits=self.pruning.edits(self._window),
             purpose=purpose,
         )
 
@@ -372,7 +377,9 @@ class House:
         """The tokens the answer may have: what the settings say, and no more than the window has left."""
         left = self._left()
         wanted = self.agent.max_output or USUAL_OUTPUT
-        return max(LEAST_OUTPUT, left) if left is not None and left < wanted else self.agent.max_output
+        if left is None or left >= wanted:
+            return self.agent.max_output
+        return max(min(LEAST_OUTPUT, (self._window or wanted) // 16), left)
 
     def _left(self) -> int | None:
         """The tokens the next request surely leaves of the window; None where window or size are unknown."""

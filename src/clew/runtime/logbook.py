@@ -32,7 +32,7 @@ class Logbook:
         if facts is not None:
             name, more = facts
             if isinstance(event, events.Compacted):
-                more["durationMs"] = more.get("durationMs") or self._since()
+                more["durationMs"] = max(more.get("durationMs") or 0, self._since())
             self._log(name, more)
 
     def _since(self) -> int:
@@ -86,6 +86,9 @@ def _upkeep(event: Event) -> tuple[str, dict[str, Any]] | None:
             return "notes end", {"outcome": event.outcome}
         case events.Trimmed():
             return "results shortened", {"results": event.results, "tokens": event.tokens}
+        case events.Spent():
+            usage = msgspec.to_builtins(event.usage) if event.usage else None
+            return "upkeep answer", {"purpose": event.purpose, "model": event.model, "usage": usage}
         case events.PrefixBreak():
             return "prefix break", {"cause": event.cause}
     return None

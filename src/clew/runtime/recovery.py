@@ -20,7 +20,7 @@ class Recovery:
 
     async def overflowed(self, error: ProviderError | None) -> None:
         """Make room after a refusal (None: an answer cut off by the window). Raises Exhausted where there is none."""
-        cause = str(error) if error else "The answer was cut off by the model's window."
+        cause = str(error) if error else "The next request does not fit the model's window."
         complaint = complaint_of(error) if error else None
         if complaint and complaint.terminal:
             raise Exhausted(cause, attempts=0, terminal=True)
@@ -38,4 +38,4 @@ class Recovery:
         outcome = await house.compact("overflow", window, required=True, attempt=self.attempts)
         if isinstance(outcome, Compacted):
             return True
-        return bool(house.trim(keep=1) or house.trim(keep=0))
+        return bool(house.pruning.trim(keep=1) or house.pruning.trim(keep=0))

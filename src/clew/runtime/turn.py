@@ -23,8 +23,11 @@ from clew.runtime.recovery import Recovery
 from clew.runtime.session import Session
 from clew.transcript import Assistant, Call, Said, Shell, Text, ToolResult, User, calls_of, text_of
 
-LOOP_WINDOW = 3
-"""The same call with the same result so many times in a row, after a compaction, is a loop."""
+LOOP_WINDOW, LOOP_WINDOW_BEFORE = 3, 8
+"""The same call with the same result so many times in a row is a loop: sooner after a compaction."""
+
+SETTLED = "settled"
+"""Under which a session's row names the entry at which a turn ended without an answer, so that it is no crash."""
 
 
 class Turn:
@@ -38,7 +41,8 @@ class Turn:
         self.recovery = Recovery(self.house)
         self.steps = 0
         self._partial = ""
-        self._seen: deque[tuple[str, bytes, str]] = deque(maxlen=LOOP_WINDOW)
+        self._acting: Call | None = None
+        self._seen: deque[tuple[str, bytes, str]] = deque(maxlen=LOOP_WINDOW_BEFORE)
 
     async def run(self, message: User) -> Ended:
         """The whole turn, holding the session. Cancelling the task keeps what was said so far."""
@@ -61,7 +65,8 @@ class Turn:
         self._seen.clear()
 
     async def _turn(self, message: User) -> Ended:
-        if (left := unfinished(self.session)) is not None:
+        left = unfinished(self.session)
+        if left is not None and self.session.row().meta.get(SETTLED) != left:
             self.emit(events.Interrupted(left))
         self._admit(message)
         self.house.begin()
@@ -89,7 +94,7 @@ class Turn:
                 return Ended("loop", code="loop", steps=self.steps)
             steering = self.lane.steered()
             if not calls and not steering:
-                return Ended("done", strip_silent(text_of(answer)), steps=self.steps)
+                return Ended("done", strip_silent(text_of(answer)), steps=self.steps, stop=answer.stop or "")
             for one in steering:
                 self._admit(one)
             if self.steps >= self.agent.max_steps:
@@ -97,22 +102,31 @@ class Turn:
             await self.house.before_step()
 
     def _admit(self, message: User) -> None:
-        """Store the message: from here on it cannot be lost."""
+        """Store the message: from here on it cannot be lost. One sent again, after a turn that failed, is there."""
+        last = next((one for one in reversed(self.session.view().entries) if isinstance(one.body, Said)), None)
+        if last is not None and isinstance(last.body, Said) and last.body.message == message:
+            self.emit(events.Admitted(last.id))
+            return
         (record,) = self.session.append(message)
         self.emit(events.Admitted(record.entry.id))
 
     async def _answer(self) -> Assistant:
         """One answer, however often it takes to make the request fit."""
         while True:
+            if not await self.house.surely_fits():
+                await self.recovery.overflowed(None)
+                continue
             request = self.house.request()
             self.steps += 1
             self.emit(events.Asking(self.agent.chain[0].name, self.house.size().tokens, self.steps))
+            self.house.pruning.asking()
             try:
                 answer = await self._complete(request)
             except WindowOverflow as error:
                 await self.recovery.overflowed(error)
                 continue
             if silent_overflow(answer, request, await self.house.window()):
+                self.emit(events.Spent("turn", answer.model or self.agent.chain[0].name, answer.usage))
                 await self.recovery.overflowed(None)
                 continue
             self.recovery.succeeded()
@@ -146,24 +160,32 @@ class Turn:
     async def _act(self, call: Call, among: int) -> ToolResult:
         """One call of so many carried out, its result stored by the caller before anything else happens."""
         self.emit(events.Called(call))
-        started = time.monotonic()
+        started, self._acting = time.monotonic(), call
         result = await self.agent.toolbox.run(call, ask=self.ask, window=await self.house.share(among))
+        self._acting = None
         self.emit(events.Returned(result, round(1000 * (time.monotonic() - started))))
         self._seen.append((call.name, msgspec.json.encode(call.arguments, order="sorted"), text_of(result)))
         return result
 
     def _looping(self) -> bool:
-        """Whether the model, after a compaction, makes the same call with the same result again and again."""
-        armed = self.session.view().brief is not None
-        return armed and len(self._seen) == LOOP_WINDOW and len(set(self._seen)) == 1
+        """Whether the model makes the same call with the same result again and again."""
+        wide = LOOP_WINDOW if self.session.view().brief else LOOP_WINDOW_BEFORE
+        last = list(self._seen)[-wide:]
+        return len(last) == wide and len(set(last)) == 1
 
     def _keep_partial(self) -> None:
-        """Store what the model had said when the turn was cancelled."""
+        """Store what the model had said, and what a tool was in the middle of, when the turn was cancelled."""
         if self._partial.strip():
             self.session.append(Assistant((Text(self._partial),), stop="aborted"))
+        if (call := self._acting) is not None:
+            self._acting = None
+            said = "Cancelled by the user while it ran; it may have done part of its work."
+            self.session.append(ToolResult(call.id, call.name, (Text(said),), error=True))
 
     def _settle(self, ended: Ended) -> Ended:
         """Tell how the turn ended, with the size it leaves behind."""
+        if ended.outcome != "done" and (left := unfinished(self.session)) is not None:
+            self.session.store.describe(self.session.key, {SETTLED: left})
         ended = msgspec.structs.replace(ended, tokens=self.house.size().tokens)
         self.emit(ended)
         return ended

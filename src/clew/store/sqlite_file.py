@@ -45,6 +45,7 @@ class SqliteFile:
         recognise(path)
         with complaints(path):
             path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(mode=0o600)  # conversations are their owner's alone; the log beside it takes on the same rights
             self._writer = self._connect()
             try:
                 self._prepare()

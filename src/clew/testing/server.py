@@ -9,6 +9,7 @@ was in the cache, and keeps each request as the bytes it came in.
 """
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -178,6 +179,11 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     scripted: ModelServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that resets an idle connection is no fault of the server's; anything else is told."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

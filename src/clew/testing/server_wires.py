@@ -32,6 +32,8 @@ class Say(msgspec.Struct, frozen=True):
     """An error inside the stream, after the words."""
     counted: bool = True
     """Whether usage is reported."""
+    more: dict[str, Any] = {}
+    """Further fields of a Messages answer, such as `context_management`; in a stream they come at its end."""
 
 
 class Counts(NamedTuple):
@@ -159,7 +161,7 @@ class Messages:
         """An answer in one body."""
         return {"id": "msg_scripted", "type": "message", "role": "assistant", "model": model,
                 "content": self._blocks(say), "stop_reason": _stop(say, self.STOPS), "stop_sequence": None,
-                "usage": self._usage(counts, say)}  # fmt: skip
+                "usage": self._usage(counts, say), **say.more}  # fmt: skip
 
     def begin(self, say: Say, counts: Counts, model: str) -> Iterator[str]:
         """The events up to the last word."""
@@ -176,7 +178,8 @@ class Messages:
             if block["type"] == "tool_use":
                 yield from self._block(index, block, next(calls).raw)
         delta = {"stop_reason": _stop(say, self.STOPS), "stop_sequence": None}
-        yield self._event("message_delta", delta=delta, usage={"output_tokens": counts.output if say.counted else 0})
+        used = {"output_tokens": counts.output if say.counted else 0}
+        yield self._event("message_delta", delta=delta, usage=used, **say.more)
         yield self._event("message_stop")
 
     def failed(self, refuse: Refuse) -> str:

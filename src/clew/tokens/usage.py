@@ -1,6 +1,6 @@
-"""How large a view is: anchored on what the provider reported last, estimated where nothing was; and what was billed.
+"""How large a view is: anchored on what the provider reported last, estimated where nothing was.
 
-The two never mix. A context size is what the next request carries; billing is a sum over all requests so far.
+What was billed is another matter: a sum over all requests so far, kept by `clew.tokens.billing`. The two never mix.
 """
 
 from collections.abc import Mapping
@@ -26,30 +26,6 @@ class Size(msgspec.Struct, frozen=True):
     """The entry whose reported usage the number starts from."""
     estimated_part: int = 0
     """How much of `tokens` is an estimate."""
-
-
-class Billing(msgspec.Struct, frozen=True):
-    """What a session's requests have used in all, in tokens. Never a context size."""
-
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    requests: int = 0
-    unreported: int = 0
-    """Requests without a full report: while there are any, the sums are lower bounds."""
-
-    def add(self, usage: Usage | None) -> "Billing":
-        """The totals after one more request; None is a request that nothing was reported for."""
-        seen = usage or Usage()
-        return Billing(
-            input=self.input + (seen.input or 0),
-            output=self.output + (seen.output or 0),
-            cache_read=self.cache_read + (seen.cache_read or 0),
-            cache_write=self.cache_write + (seen.cache_write or 0),
-            requests=self.requests + 1,
-            unreported=self.unreported + (_prompt(seen) == 0 or not seen.output),
-        )
 
 
 def measure(view: View, sizes: Mapping[str, int], *, fixed: int = 0, calibration: float = 1.0) -> Size:

@@ -94,6 +94,20 @@ def thresholds(window: int, *, reserve_tokens: int | None = None) -> Thresholds:
     )
 
 
+LEAST_ROOM = 16
+"""A conversation needs at least a sixteenth of the window besides the prompt and the tools."""
+
+
+def compact_at(window: int, fixed: int = 0) -> int | None:
+    """The size from which a view is compacted, where prompt and tools take `fixed` tokens of every request.
+
+    The window less its reserve; where the fixed part alone comes near that, half of the room that is left to the
+    conversation is used before. None where there is no room for a conversation at all.
+    """
+    room = window - fixed
+    return max(thresholds(window).compact_at, fixed + room // 2) if room >= window // LEAST_ROOM else None
+
+
 def next_step(tokens: int, limits: Thresholds) -> Step | None:
     """The heaviest step of the ladder that a view of this size calls for; None while it is small."""
     due = [step for step in LADDER if (at := step.at(limits)) is not None and tokens >= at > 0]

@@ -130,7 +130,9 @@ class PruneMark(Value, frozen=True, tag="prune"):
 
     provider: str
     cuts: dict[str, str] = {}
-    """Entry id to how its result is shown: `trim` or `clear`."""
+    """Entry id to how it is shown: `trim` or `clear` for a result, `image` for images as markers. They add up."""
+    placeholder: str = ""
+    """What stands in for the cleared results of this mark; empty for stubs that say what was there."""
 
 
 class Reset(Value, frozen=True, tag="reset"):

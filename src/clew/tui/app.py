@@ -188,9 +188,9 @@ class ChatApp(App[int]):
             self._start(self._say(text), "thinking")
 
     async def _say(self, text: str) -> None:
-        await self.tally.start()
+        self.tally.start()
         await self.conversation.say(text)
-        below = words.footer(self.tally.billing, await self.tally.price(), usage_mode(self.conversation))
+        below = words.footer(self.tally.billing, usage_mode(self.conversation))
         if below:
             await self.stage.drain()
             await self.stage.add(blocks.Note(below))

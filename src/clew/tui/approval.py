@@ -14,11 +14,15 @@ from clew.transcript import Call
 
 
 class Approval(ModalScreen[bool]):
-    """Yes runs the call; everything else does not."""
+    """Yes runs the call; everything else does not.
+
+    A letter means nothing here: whoever is in the middle of a sentence when the question comes has not answered it.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", "Run it"),
-        Binding("n,escape", "answer(False)", "Do not"),
+        Binding("ctrl+y", "answer(True)", "Run it"),
+        Binding("escape", "answer(False)", "Do not"),
+        Binding("left,right", "app.focus_next", "The other"),
         Binding("ctrl+c", "interrupt", "Cancel the turn", priority=True),
     ]
 
@@ -34,8 +38,8 @@ class Approval(ModalScreen[bool]):
                 yield Static(self._given())
             yield Static(Text(visible(self._why), style="dim"))
             with Horizontal(id="buttons"):
-                yield Button("No (n)", id="no", compact=True)
-                yield Button("Yes (y)", id="yes", variant="warning", compact=True)
+                yield Button("No (Esc)", id="no", compact=True)
+                yield Button("Yes (Ctrl+Y)", id="yes", variant="warning", compact=True)
 
     def _given(self) -> Text:
         if self._call.raw is not None:

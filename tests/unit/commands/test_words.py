@@ -1,11 +1,14 @@
 """How full, how it ended, what happened: the words for people, and what the log is told."""
 
+import msgspec
 import pytest
 
-from clew.render import chat, events, status
+from clew.render import chat, cost, events, status
 from clew.runtime import events as run
 from clew.runtime.compaction import Declined, Skipped
-from clew.tokens.usage import Billing, Size
+from clew.runtime.logbook import record
+from clew.tokens.billing import Billing
+from clew.tokens.usage import Size
 from clew.transcript import Call, Text, ToolResult, Usage
 
 SECRET = "sk-live-do-not-log-this"
@@ -32,7 +35,7 @@ def test_the_meter_fills_with_the_window():
 
 
 def test_the_cache_share_is_of_all_that_was_sent():
-    assert status.cached(Billing(input=100, cache_read=800, cache_write=100, requests=1)).startswith("80% hit")
+    assert cost.cached(Billing(input=100, cache_read=800, cache_write=100, requests=1)).startswith("80% hit")
 
 
 def test_nothing_to_compact_is_skipped_and_not_failed():
@@ -42,11 +45,12 @@ def test_nothing_to_compact_is_skipped_and_not_failed():
 
 
 def test_the_footer_says_what_a_mode_asks_for():
-    spent = Billing(input=1_200, output=34, cache_read=800, requests=2)
-    assert chat.footer(spent, 0.5, "off") == ""
-    assert chat.footer(spent, 0.5, "tokens") == "2.0k in / 34 out"
-    assert "40% hit" in chat.footer(spent, 0.5, "full")
-    assert chat.footer(spent, None, "full").endswith("price unknown")
+    spent = Billing(input=1_200, output=34, cache_read=800, requests=2, money=0.5)
+    assert chat.footer(spent, "off") == ""
+    assert chat.footer(spent, "tokens") == "2.0k in / 34 out"
+    assert "40% hit" in chat.footer(spent, "full")
+    assert chat.footer(spent, "full").endswith("$0.5000")
+    assert chat.footer(msgspec.structs.replace(spent, unpriced=1), "full").endswith("price unknown")
 
 
 def test_notices_are_given_once_a_compaction_to_who_asked_for_them():
@@ -78,7 +82,7 @@ def test_a_line_about_a_tool_cannot_move_the_cursor():
     [
         (run.Ended("overflow", detail="too long", steps=2), "/compact"),
         (run.Ended("too_large", detail="x", facts={"fixed": 9_000, "window": 8_000}), "fixed 9,000, window 8,000"),
-        (run.Ended("failed", code="steps", detail="200 requests"), "came to no end. 200 requests"),
+        (run.Ended("failed", code="steps", detail="200 requests"), "came to no end. What was done and said is kept; say how to go on. 200 requests"),
         (run.Ended("loop"), "same call"),
     ],
 )
@@ -91,13 +95,14 @@ ALL = [
     run.Returned(ToolResult("c", "exec", (Text(SECRET),)), 5), run.Waiting("m", 1.0, SECRET),
     run.Switched("m", "n", SECRET), run.Flushing(), run.Flushed("failed", SECRET), run.Compacting("budget", 10),
     run.CompactionStep("merge", 1, 1, 1, 2, 40), run.Compacted("declined", "timeout", 10, 10, attempts=2),
-    run.Trimmed(2, 100), run.PrefixBreak("trim"), run.Answered("m", Usage(input=3), "stop"),
+    run.Trimmed(2, 100), run.PrefixBreak("trim"), run.Spent("flush", "m", Usage(input=3)),
+    run.Answered("m", Usage(input=3), "stop"),
     run.Ended("failed", SECRET, code="auth", detail=SECRET), run.Interrupted("e0"),
 ]  # fmt: skip
 
 
 def test_no_words_of_anybody_reach_the_log():
     assert {type(one) for one in ALL} == set(run.Event.__subclasses__())
-    records = [events.record(one) for one in ALL]
+    records = [record(one) for one in ALL]
     assert SECRET not in str(records)
     assert sum(one is None for one in records) == 2, "only the answer's words and a compaction's steps are left out"

@@ -7,7 +7,7 @@ from clew.tokens.usage import Size
 
 
 def load(tokens, incoming=0, stored=0):
-    return Load(Size(tokens, "estimated" if tokens is not None else "unknown"), incoming, stored)
+    return Load(Size(tokens, "estimated" if tokens is not None else "unknown"), 0, incoming, stored)
 
 
 @pytest.mark.parametrize(

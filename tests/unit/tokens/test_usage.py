@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.tokens.usage import Billing, Size, calibrate, measure
+from clew.tokens.usage import Size, calibrate, measure
 from clew.transcript import (
     Compaction,
     Entry,
@@ -112,9 +112,3 @@ def test_a_calibration_follows_reports_within_bounds():
     assert 1 < calibrate(10_000, 50) <= 2
     assert 0.5 <= calibrate(1, 10_000) < 1
     assert calibrate(None, 100, 1.3) == calibrate(0, 100, 1.3) == calibrate(100, 0, 1.3) == 1.3
-
-
-def test_billing_adds_up_and_says_what_was_not_reported():
-    bill = Billing().add(REPORTED).add(REPORTED).add(None).add(Usage(input=0, output=0))
-    assert (bill.input, bill.output, bill.cache_read, bill.cache_write) == (1_800, 200, 8_000, 0)
-    assert (bill.requests, bill.unreported) == (4, 2)

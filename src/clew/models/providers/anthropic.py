@@ -6,10 +6,12 @@ from types import ModuleType
 from typing import Any, Literal
 
 from clew.errors import ModelError
+from clew.logs import log
 from clew.models.port import Request
 from clew.models.providers import anthropic_format
 from clew.models.providers.remote import CONNECT_S, OnText, Remote
 from clew.models.providers.wire import read_arguments
+from clew.prune.remote import BETA, cleared
 from clew.transcript import Assistant, Block, Call, Foreign, Text, Thinking, Usage
 
 OUTPUT = 8_192
@@ -47,6 +49,16 @@ class AnthropicModel(Remote):
         key = {} if self.endpoint.base_url.endswith(".anthropic.com") else {"x-api-key": self._key() or "none"}
         return {**key, **{name: value.get_secret_value() for name, value in self.endpoint.headers.items()}}
 
+    def _betas(self) -> str:
+        """The header `anthropic-beta` as the settings write it, with what edits need."""
+        written = [value for name, value in self._headers().items() if name.lower() == "anthropic-beta"]
+        names = [name.strip() for name in ",".join([*written, BETA]).split(",") if name.strip()]
+        return ",".join(dict.fromkeys(names))
+
+    def _edits(self, request: Request) -> bool:
+        """Whether the provider is asked to clear: another one of this format may refuse a field it does not know."""
+        return request.context_edits is not None and self.endpoint.provider.lower() == "anthropic"
+
     async def _exchange(self, client: Any, request: Request, on_text: OnText) -> Assistant:
         # The SDK walks every message through its types; `extra_body` goes out as it is.
         asked = {
@@ -54,6 +66,7 @@ class AnthropicModel(Remote):
             "messages": [],
             "max_tokens": self._most(request),
             "extra_body": self.body(request),
+            **({"extra_headers": {"anthropic-beta": self._betas()}} if self._edits(request) else {}),
         }
         if on_text is None:
             return self._answer(_whole(await client.messages.create(**asked)))
@@ -71,13 +84,15 @@ class AnthropicModel(Remote):
         sent: dict[str, Any] = {"messages": anthropic_format.messages(request, images=self.endpoint.images)}
         if system := anthropic_format.system(request):
             sent["system"] = system
+        if self._edits(request):
+            sent["context_management"] = request.context_edits
         if request.tools:
             sent["tools"] = [anthropic_format.tool(tool) for tool in request.tools]
         if request.temperature is not None and self.endpoint.local:
             # The API of 2026-10-21 refuses a temperature, whatever it is, and its SDK has no name for it any more;
             # a small model on this machine needs one.
             sent["temperature"] = request.temperature
-        if request.purpose in CACHED or len(request.messages) > 1:
+        if request.purpose in CACHED or request.dynamic or request.tools:
             anthropic_format.mark(sent, stable=bool(request.system.strip()))
         return sent
 
@@ -86,6 +101,13 @@ class AnthropicModel(Remote):
             raise ModelError(
                 f"{self.name} answered with something that is no message. The history is as it was. "
                 f"Check that {self.endpoint.base_url} is the base URL of an Anthropic-compatible API."
+            )
+        count, tokens = cleared(draft.management)
+        if count or tokens:
+            log.info(
+                f"[anthropic] server-side context edit: cleared {count} tool results ({tokens} input tokens)",
+                results=count,
+                tokens=tokens,
             )
         return Assistant(
             tuple(_read(block) for block in draft.blocks),
@@ -102,6 +124,8 @@ class Draft:
         self.blocks: list[dict[str, Any]] = []
         self.stop = stop
         self.usage: dict[str, int] = {}
+        self.management: object = None
+        """What the provider says it cleared of the request."""
         self.count(usage)
 
     def count(self, usage: Any) -> None:
@@ -132,6 +156,7 @@ def _whole(message: Any) -> Draft | None:
         return None
     draft = Draft(message.usage, message.stop_reason)
     draft.blocks = [block.to_dict() for block in message.content]
+    draft.management = getattr(message, "context_management", None)
     return draft
 
 
@@ -148,6 +173,7 @@ async def _streamed(stream: AsyncIterator[Any], on_text: Callable[[str], None]) 
                     on_text(piece)
             case "message_delta":
                 draft.stop = event.delta.stop_reason
+                draft.management = getattr(event, "context_management", None)
                 draft.count(event.usage)
     return draft
 

@@ -25,6 +25,9 @@ CONNECT_S = 10.0
 ASKED = 3
 """Times a local server is asked for its window: some know it only once the first request has loaded the model."""
 
+NO_RESPONSE = "without sending a response"
+"""How the HTTP library says that a connection was closed before any of an answer came."""
+
 LEAST_WINDOW = 512
 """Tokens; a refusal that seems to name a smaller window has been misread."""
 
@@ -93,7 +96,7 @@ class Remote(ABC):
         try:
             async with asyncio.timeout(request.timeout_s):
                 client = await self._connected()
-                return await self._exchange(client, request, on_text)
+                return await self._insisted(client, request, on_text)
         except TimeoutError as late:
             raise ProviderTimeout(
                 f"{self.name} did not answer within {request.timeout_s:g} s. The history is as it was. "
@@ -107,6 +110,16 @@ class Remote(ABC):
         client, self._client = self._client, None
         if client is not None:
             await client.close()
+
+    async def _insisted(self, client: Any, request: Request, on_text: OnText) -> Assistant:
+        """The answer, asked for once more where a kept connection was closed before any of it came: servers close them
+        after so many requests or seconds, which says nothing of the server."""
+        try:
+            return await self._exchange(client, request, on_text)
+        except self._failures as failure:
+            if NO_RESPONSE not in str(failure.__cause__):
+                raise
+        return await self._exchange(client, request, on_text)
 
     @abstractmethod
     def _connect(self) -> tuple[ModuleType, Any]:

@@ -1,0 +1,215 @@
+"""What a session's requests cost: tokens and money by model and purpose, and what each break of the prefix did.
+
+Sums only, which survive a restart and never grow with the history. None of it is a context size; that is
+`clew.tokens.usage`. Money is US dollars; what is not priced is counted as such and makes the sum unknown, never 0.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from clew.transcript import Usage
+
+Sums = TypeVar("Sums", "Billing", "Break")
+
+NEWEST = 8
+"""Compactions whose own account is kept, the newest ones; those before them are in the sums."""
+
+
+class Pricing(Protocol):
+    """What a model costs."""
+
+    def cost(self, usage: Usage) -> float:
+        """US dollars for one request."""
+        ...
+
+
+class Billing(msgspec.Struct, frozen=True):
+    """What requests have used in all, in tokens and money."""
+
+    input: int = 0
+    """Input that was neither read from a cache nor written to one."""
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    requests: int = 0
+    unreported: int = 0
+    """Requests without a full report: while there are any, the sums are lower bounds."""
+    money: float = 0.0
+    """US dollars of the requests that could be priced."""
+    unpriced: int = 0
+    """Requests that could not: the price is not known, or what they used is not."""
+
+    @classmethod
+    def of(cls, bills: Iterable["Billing"]) -> "Billing":
+        """Several as one."""
+        return reduce(_sum, bills, cls())
+
+    @property
+    def dollars(self) -> float | None:
+        """US dollars of all requests; None where one of them has no price."""
+        return None if self.unpriced else self.money
+
+    @property
+    def sent(self) -> int:
+        """All input, cached or not."""
+        return self.input + self.cache_read + self.cache_write
+
+    @property
+    def cache_share(self) -> float | None:
+        """The part of the input that came from the cache, 0 to 1; None where nothing was sent."""
+        return self.cache_read / self.sent if self.sent else None
+
+    def add(self, usage: Usage | None, price: Pricing | None = None) -> "Billing":
+        """The totals after one more request; None is a request that nothing was reported for, or has no price."""
+        return _sum(self, _bill(usage or Usage(), price))
+
+
+class Break(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What changes of the bytes already sent came to: those of one cause, or one compaction."""
+
+    count: int = 0
+    freed: int = 0
+    """Tokens by which they made the next request shorter, by estimate."""
+    spared: int = 0
+    """Tokens not sent since: what was freed, once for each later request of the conversation."""
+    saved: float = 0.0
+    """US dollars of these at the price of cached input, the least they would have cost."""
+    rewritten: int = 0
+    """Tokens the next request had to send past the cache, where the provider reports its cache."""
+    extra: float = 0.0
+    """US dollars that was dearer than reading them from the cache, the newly said included: at most."""
+    unpriced: int = 0
+    """Requests among these without a price: `saved` and `extra` are lower bounds."""
+    own: Billing = Billing()
+    """The requests made for the change itself: those that wrote a brief."""
+
+    @property
+    def net(self) -> float | None:
+        """US dollars saved less what the change cost; None where a part of it is unknown."""
+        return None if self.unpriced or self.own.unpriced else self.saved - self.extra - self.own.money
+
+
+class Account(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The account of one session."""
+
+    models: dict[str, dict[str, Billing]] = {}
+    """By the model's name and the purpose of the request: `turn`, `flush`, `compaction`."""
+    breaks: dict[str, Break] = {}
+    """By cause, as `PrefixBreak` names it."""
+    compactions: dict[str, Break] = {}
+    """By id, oldest first, the newest ones only."""
+    standing: dict[str, int] = {}
+    """Tokens by which each request is shorter now, by the cause that freed them."""
+    newest: str = ""
+    """The id of the compaction that `standing` counts from; empty for none."""
+    broken: str = ""
+    """The cause of the newest break, until a request has paid for it."""
+
+    def total(self) -> Billing:
+        """All requests together."""
+        return Billing.of(bill for billed in self.models.values() for bill in billed.values())
+
+    def purposes(self) -> dict[str, Billing]:
+        """The requests of all models by purpose."""
+        found: dict[str, Billing] = {}
+        for billed in self.models.values():
+            found = _joined(found, billed)
+        return found
+
+    def spend(self, model: str, purpose: str, usage: Usage | None, price: Pricing | None = None) -> "Account":
+        """The account after one more answered request. One of the conversation's own settles what a break cost."""
+        bill = _bill(usage or Usage(), price)
+        after = msgspec.structs.replace(self, models=_billed(self.models, {model: {purpose: bill}}))
+        return after._carried_on(usage or Usage(), price) if purpose == "turn" else after
+
+    def broke(self, cause: str, *, freed: int = 0, id: str = "", own: Billing | None = None) -> "Account":
+        """The account after a break of the prefix. `id` is a compaction's, which takes the place of what stood."""
+        change = Break(1, freed, own=own or Billing())
+        standing = {} if id else self.standing
+        return msgspec.structs.replace(
+            self,
+            breaks=_joined(self.breaks, {cause: change}),
+            compactions=_newest(_joined(self.compactions, {id: change} if id else {})),
+            standing={**standing, cause: standing.get(cause, 0) + freed} if freed else standing,
+            newest=id or self.newest,
+            broken=cause,
+        )
+
+    def carried(self, boundary: str | None) -> "Account":
+        """An empty account that goes on from this one, on a view that starts at `boundary`.
+
+        Where that is not the compaction counted from (a reset, an undo), nothing that was freed counts any more.
+        """
+        if self.newest != (boundary or ""):
+            return Account(newest=boundary or "", broken=self.broken)
+        return Account(standing=self.standing, newest=self.newest, broken=self.broken)
+
+    def merge(self, later: "Account") -> "Account":
+        """This account and one `carried` on from it (or beside it) as one: sums add up, the later one's state holds."""
+        return msgspec.structs.replace(
+            later,
+            models=_billed(self.models, later.models),
+            breaks=_joined(self.breaks, later.breaks),
+            compactions=_newest(_joined(self.compactions, later.compactions)),
+        )
+
+    def _carried_on(self, usage: Usage, price: Pricing | None) -> "Account":
+        """One request of the conversation later: shorter by what stands, and past the cache if the prefix broke."""
+        gains = {cause: _gain(tokens, price) for cause, tokens in self.standing.items() if tokens}
+        paid = {self.broken: _paid(usage, price)} if self.broken else {}
+        changes = _joined(gains, paid)
+        mine = changes.get("compaction")
+        own = {self.newest: mine} if self.newest and mine else {}
+        return msgspec.structs.replace(
+            self,
+            breaks=_joined(self.breaks, changes),
+            compactions=_joined(self.compactions, own),
+            broken="",
+        )
+
+
+def _bill(usage: Usage, price: Pricing | None) -> Billing:
+    """One request."""
+    used = Billing(usage.input or 0, usage.output or 0, usage.cache_read or 0, usage.cache_write or 0, requests=1)
+    if not (used.sent and used.output):
+        return msgspec.structs.replace(used, unreported=1, unpriced=1)
+    return (
+        msgspec.structs.replace(used, money=price.cost(usage)) if price else msgspec.structs.replace(used, unpriced=1)
+    )
+
+
+def _gain(tokens: int, price: Pricing | None) -> Break:
+    """One request shorter by so many tokens, which would have come from the cache."""
+    return Break(spared=tokens, saved=price.cost(Usage(cache_read=tokens)) if price else 0.0, unpriced=int(not price))
+
+
+def _paid(usage: Usage, price: Pricing | None) -> Break:
+    """The first request after a break; nothing where the provider does not tell of a cache."""
+    if usage.cache_read is None and usage.cache_write is None:
+        return Break()
+    past = (usage.input or 0) + (usage.cache_write or 0)
+    warm = Usage(output=usage.output, cache_read=past + (usage.cache_read or 0))
+    dearer = price.cost(usage) - price.cost(warm) if price else 0.0
+    return Break(rewritten=past, extra=max(0.0, dearer), unpriced=int(not price))
+
+
+def _billed(one: dict[str, dict[str, Billing]], other: dict[str, dict[str, Billing]]) -> dict[str, dict[str, Billing]]:
+    return {**one, **{model: _joined(one.get(model, {}), purposes) for model, purposes in other.items()}}
+
+
+def _joined(one: Mapping[str, Sums], other: Mapping[str, Sums]) -> dict[str, Sums]:
+    """Two tables of sums as one, in the order of the first."""
+    return {**one, **{key: _sum(one[key], more) if key in one else more for key, more in other.items()}}
+
+
+def _newest(table: dict[str, Break]) -> dict[str, Break]:
+    return dict(list(table.items())[-NEWEST:])
+
+
+def _sum(one: Sums, other: Sums) -> Sums:
+    """Two values of sums, field by field."""
+    parts = zip(msgspec.structs.astuple(one), msgspec.structs.astuple(other), strict=True)
+    return type(one)(*(_sum(a, b) if isinstance(a, Billing) else a + b for a, b in parts))

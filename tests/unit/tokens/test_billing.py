@@ -1,0 +1,149 @@
+"""What was used and what it cost: sums that add up in any order, and money that is never made up."""
+
+from functools import reduce
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.models.catalog import Price, Rates
+from clew.tokens.billing import NEWEST, Account, Billing
+from clew.transcript import Usage
+
+PRICE = Price(Rates(3e-6, 15e-6, 0.3e-6, 3.75e-6))
+"""Dollars per token, as a hosted model with a cache is priced."""
+
+ASKED = Usage(input=1_000, output=100, cache_read=9_000, cache_write=0)
+
+
+def test_billing_adds_up_and_says_what_was_not_reported():
+    bill = Billing().add(ASKED).add(ASKED).add(None).add(Usage(input=0, output=0))
+    assert (bill.input, bill.output, bill.cache_read, bill.cache_write) == (2_000, 200, 18_000, 0)
+    assert (bill.requests, bill.unreported, bill.sent) == (4, 2, 20_000)
+    assert (bill.cache_share, Billing().cache_share) == (0.9, None)
+
+
+@pytest.mark.parametrize(
+    ("usage", "price"),
+    [
+        pytest.param(ASKED, None, id="no price"),
+        pytest.param(None, PRICE, id="nothing reported"),
+        pytest.param(Usage(output=100), PRICE, id="no input reported"),
+        pytest.param(Usage(input=100), PRICE, id="no output reported"),
+    ],
+)
+def test_one_request_without_a_price_makes_the_sum_unknown_and_keeps_what_is_known(usage, price):
+    bill = Billing().add(ASKED, PRICE).add(usage, price)
+    assert bill.dollars is None
+    assert (bill.money, bill.unpriced) == (pytest.approx(PRICE.cost(ASKED)), 1)
+
+
+def test_nothing_asked_costs_nothing():
+    assert Account().total().dollars == 0.0
+
+
+def test_requests_are_kept_by_model_and_purpose():
+    account = Account().spend("a/b", "turn", ASKED, PRICE).spend("a/b", "flush", ASKED, PRICE)
+    account = account.spend("c/d", "turn", ASKED)
+    assert {name: list(purposes) for name, purposes in account.models.items()} == {
+        "a/b": ["turn", "flush"],
+        "c/d": ["turn"],
+    }
+    assert account.purposes()["turn"].requests == 2
+    assert (account.total().requests, account.total().unpriced) == (3, 1)
+
+
+def test_a_compaction_saves_what_each_later_request_need_not_read_again():
+    account = Account().spend("m", "compaction", ASKED, PRICE)
+    account = account.broke("compaction", freed=50_000, id="c1", own=Billing().add(ASKED, PRICE))
+    for _ in range(3):
+        account = account.spend("m", "turn", ASKED, PRICE)
+    own = account.compactions["c1"]
+    assert (own.count, own.freed, own.spared) == (1, 50_000, 150_000)
+    assert own.saved == pytest.approx(150_000 * 0.3e-6)
+    assert own == account.breaks["compaction"]
+
+
+def test_the_first_request_after_a_break_pays_for_it_and_no_other():
+    cold = Usage(input=100, output=50, cache_read=0, cache_write=8_000)
+    account = Account().broke("trim", freed=2_000).spend("m", "turn", cold, PRICE).spend("m", "turn", ASKED, PRICE)
+    trim = account.breaks["trim"]
+    assert trim.rewritten == 8_100
+    assert trim.extra == pytest.approx(100 * 2.7e-6 + 8_000 * 3.45e-6)
+    assert trim.net == pytest.approx(trim.saved - trim.extra)
+
+
+def test_where_a_provider_tells_of_no_cache_a_break_costs_nothing_that_is_known():
+    account = Account().broke("trim", freed=10).spend("m", "turn", Usage(input=500, output=5), PRICE)
+    assert (account.breaks["trim"].rewritten, account.breaks["trim"].extra) == (0, 0.0)
+
+
+def test_without_a_price_tokens_are_counted_and_money_is_unknown():
+    account = Account().broke("compaction", freed=10, id="c").spend("m", "turn", ASKED)
+    assert (account.compactions["c"].spared, account.compactions["c"].net) == (10, None)
+
+
+def test_housekeeping_neither_pays_for_a_break_nor_saves():
+    account = Account().broke("trim", freed=10).spend("m", "flush", ASKED, PRICE)
+    assert (account.breaks["trim"].spared, account.broken) == (0, "trim")
+
+
+def test_a_compaction_takes_the_place_of_what_was_freed_before_it():
+    account = Account().broke("trim", freed=10).broke("compaction", freed=100, id="c1")
+    account = account.broke("compaction", freed=300, id="c2").spend("m", "turn", ASKED, PRICE)
+    assert account.standing == {"compaction": 300}
+    assert (account.compactions["c1"].spared, account.compactions["c2"].spared) == (0, 300)
+
+
+def test_what_was_freed_counts_no_longer_once_the_view_starts_elsewhere():
+    account = Account().broke("compaction", freed=100, id="c1")
+    assert account.carried("c1").standing == {"compaction": 100}
+    assert account.carried("a reset").standing == account.carried(None).standing == {}
+
+
+def test_only_the_newest_compactions_keep_an_account_of_their_own():
+    account = reduce(lambda one, n: one.broke("compaction", freed=1, id=f"c{n}"), range(NEWEST + 4), Account())
+    assert list(account.compactions) == [f"c{n}" for n in range(4, NEWEST + 4)]
+    assert account.breaks["compaction"].freed == NEWEST + 4
+
+
+PARTS = st.none() | st.integers(0, 10_000)
+SPENT = st.tuples(
+    st.just("spend"), st.sampled_from(["a/b", "c/d"]), st.sampled_from(["turn", "flush", "compaction"]),
+    st.none() | st.builds(Usage, input=PARTS, output=PARTS, cache_read=PARTS, cache_write=PARTS),
+    st.sampled_from([None, PRICE]),
+)  # fmt: skip
+BROKE = st.tuples(st.just("broke"), st.sampled_from(["trim", "model"]), st.integers(0, 5_000))
+
+
+def played(account: Account, steps) -> Account:
+    for kind, *given_ in steps:
+        account = account.spend(*given_) if kind == "spend" else account.broke(given_[0], freed=given_[1])
+    return account
+
+
+def rounded(account: Account):
+    """Without the last digits of money, which depend on the order of a sum."""
+
+    def walk(value):
+        if isinstance(value, dict):
+            return {key: walk(item) for key, item in value.items()}
+        return round(value, 9) if isinstance(value, float) else value
+
+    return walk(msgspec.to_builtins(account))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(SPENT | BROKE, max_size=12), st.integers(0, 12))
+def test_an_account_parted_anywhere_and_merged_is_the_account_kept_in_one(steps, at):
+    first = played(Account(), steps[:at])
+    merged = first.merge(played(first.carried(None), steps[at:]))
+    assert rounded(merged) == rounded(played(Account(), steps))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(SPENT | BROKE, max_size=12))
+def test_an_account_is_the_same_after_it_was_stored(steps):
+    account = played(Account(), steps)
+    assert msgspec.convert(msgspec.json.decode(msgspec.json.encode(account)), Account) == account
