@@ -109,7 +109,7 @@ class Staff:
         return post_compaction_sections(text, names, self._today(), most=most) if names and text else ""
 
     def _can_note(self) -> bool:
-        """Whether notes can be written here: asked before a model is, since a note that cannot be kept costs a request."""
+        """Whether notes can be written here, asked before a model is: one that cannot be kept costs a request."""
         folder = self.workspace.root / notes.FOLDER
         place = folder if folder.exists() else self.workspace.root
         return not self.workspace.read_only and place.is_dir() and os.access(place, os.W_OK)

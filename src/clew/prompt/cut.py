@@ -76,8 +76,10 @@ def _bare(text: str, most: int) -> str:
 
 def _parted(text: str, at: int) -> bool:
     """Whether a cut before `at` would part what a reader sees as one character."""
-    if not 0 < at < len(text) or text[at].isascii():
+    if not 0 < at < len(text):
         return False
+    if text[at].isascii():
+        return text[at - 1] == _JOINER
     before, after = text[at - 1], text[at]
     if before == _JOINER or after == _JOINER or _extends(after):
         return True

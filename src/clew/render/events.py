@@ -122,6 +122,8 @@ def _compacted(event: events.Compacted) -> str:
     if event.outcome == "compacted":
         sizes = f"{short(event.tokens_before)} → {short(event.tokens_after)}"
         return f"🧹 Compacted ({sizes}) in {duration(event.duration_ms)}"
+    if event.reason == "cancelled":
+        return "🧹 Compaction cancelled; the history is as it was"
     words = "Nothing to compact" if event.outcome == "skipped" else "Not compacted, the history is as it was"
     return f"🧹 {words} ({event.reason})"
 

@@ -82,7 +82,7 @@ def test_a_line_about_a_tool_cannot_move_the_cursor():
     [
         (run.Ended("overflow", detail="too long", steps=2), "/compact"),
         (run.Ended("too_large", detail="x", facts={"fixed": 9_000, "window": 8_000}), "fixed 9,000, window 8,000"),
-        (run.Ended("failed", code="steps", detail="200 requests"), "came to no end. What was done and said is kept; say how to go on. 200 requests"),
+        (run.Ended("failed", code="steps", detail="200 requests"), "say how to go on. 200 requests"),
         (run.Ended("loop"), "same call"),
     ],
 )

@@ -13,7 +13,7 @@ CASES = {
     "cut in the middle by the window": (Usage(900, 124), "length", 500, 1024, True),
     "cut in the middle, no length asked for": (Usage(900, 124), "length", None, 1024, True),
     "nothing at all, the window all but full": (Usage(1015, 0), "length", 500, 1024, True),
-    "input cut down without a word": (Usage(9000, 300), "stop", 500, 8192, True),
+    "more input than the window that was told, and answered": (Usage(9000, 300), "stop", 500, 8192, False),
     "one token was asked for": (Usage(500, 1), "length", 1, 8192, False),
     "the length that was asked for": (Usage(500, 200), "length", 200, 8192, False),
     "the length that was asked for, to the window's end": (Usage(824, 200), "length", 200, 1024, False),
@@ -30,3 +30,8 @@ CASES = {
 def test_a_silent_overflow(usage, stop, asked, window, silent):
     answer = assistant("…", usage=usage, stop=stop)
     assert silent_overflow(answer, Request((user("hi"),), max_output=asked), window) is silent
+
+
+def test_nothing_said_to_more_input_than_the_window_is_an_overflow():
+    answer = assistant("", usage=Usage(9000, 3), stop="stop")
+    assert silent_overflow(answer, Request((user("hi"),), max_output=500), 8192)
