@@ -57,6 +57,8 @@ def bring(
     if not any(isinstance(draft.body, Said | Compaction) for draft in imported.drafts):
         raise BadInput(f"{path.name} holds no message in the format {imported.format}; nothing was changed.")
     digest = _digest(path, f"{index}:{imported.format}")
+    # The key is chosen before the look for the file: whoever brings it in after the look takes the same key first.
+    chosen = key or _free_key(store, f"{imported.format}:{imported.meta.get('session') or path.name.split('.')[0]}")
     if known := _known(store, digest, key):
         return Arrival(known.key, imported, known.meta.get("tokens", 0), again=True)
     drafts = with_ledgers(with_sizes(imported.drafts))
@@ -64,16 +66,13 @@ def bring(
     meta = {**imported.meta, "format": imported.format, "digest": digest, "tokens": tokens}
     if (grown := _grown(store, imported, key)) and (added := extend(store, grown.key, drafts, meta)) >= 0:
         return Arrival(grown.key, imported, tokens, added=added)
-    name = f"{imported.format}:{imported.meta.get('session') or path.name.split('.')[0]}"
-    chosen = key or _free_key(store, name)
     try:
         settle(store, chosen, drafts, at=now(), meta=meta, by=owner(new_id()))
     except SessionExists:
         if key:
             raise
-        return bring(
-            store, path, now=now, new_id=new_id, format=format, index=index
-        )  # another process was faster: it is there by now
+        # Another process was faster: it is there by now.
+        return bring(store, path, now=now, new_id=new_id, format=format, index=index)
     return Arrival(chosen, imported, tokens)
 
 
