@@ -104,7 +104,10 @@ def _fill(report: Report) -> Iterator[Text]:
         apart = f"{number(report.fixed_tokens)} in every request, {number(report.history_tokens)} of conversation"
         yield Text(f"By estimate: {apart}", style="dim")
     if window is None:
-        yield Text("The window is unknown: no model is set. Name a size with --window N.", style="dim")
+        yield Text(
+            "The window is unknown. Name its size with --window N, or as contextWindow of the model in the settings.",
+            style="dim",
+        )
         return
     free = f"{number(report.free)} tokens are free. " if report.free is not None else ""
     yield Text(f"{free}The window's size comes from: {report.window_source}.", style="dim")

@@ -15,6 +15,7 @@ from clew.memory.flush import FlushState
 from clew.models.drive import Progress
 from clew.models.failover import complete
 from clew.models.port import Model, Request
+from clew.prompt.fixed import tools_size
 from clew.prune.mark import cuts, project
 from clew.runtime import events
 from clew.runtime.agent import Agent
@@ -95,8 +96,8 @@ class House:
         """Read the prompt afresh: once a turn, so that within a turn its bytes stay the same."""
         again = self.agent.refresh() if self.session.view().brief else ""
         self.prompt = self.agent.prompt(again)
-        tools = "".join(f"{tool.name} {tool.description} {tool.schema}" for tool in self.agent.toolbox.tools)
-        self.fixed = sum(map(estimate.text, (self.prompt.stable, self.prompt.dynamic, tools)))
+        tools = sum(piece.tokens for piece in tools_size(self.agent.toolbox.tools))
+        self.fixed = estimate.text(self.prompt.stable) + estimate.text(self.prompt.dynamic) + tools
 
     # Sizes ------------------------------------------------------------------------------------------------------------
 
