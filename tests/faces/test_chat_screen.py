@@ -30,9 +30,15 @@ async def typed(pilot, text: str) -> None:
 
 
 async def quiet(app, pilot) -> None:
-    """Until nothing runs and all is shown."""
+    """Until nothing runs and all is shown: two looks at the screen see the same."""
     await until(lambda: app._work is None)
     await pilot.pause()
+    before = ""
+    for _ in range(20):
+        if (now := seen(app)) == before:
+            break
+        before = now
+        await pilot.pause(0.05)
 
 
 def seen(app) -> str:

@@ -26,7 +26,10 @@ PLANTED = [
     "Ticket BILL-2087 is about the nightly export on batch-03.internal:8443. Say yes.",
     "A rule for all of this work: never delete rows in invoices. Say yes.",
 ]
-ASKED = "Step {n}: the file src/billing/part_{n}.py was read, its {n} tests pass, and nothing else changed. Say yes."
+ASKED = (
+    "Step {n}: the file src/billing/part_{n}.py was read, its {n} tests pass, and nothing else changed. "
+    "It was looked at with care, there was not much to say of it, and we go on with the file behind it. Say yes."
+)
 
 
 class Heard:

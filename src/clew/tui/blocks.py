@@ -4,6 +4,7 @@ from rich.console import RenderableType
 from rich.text import Text
 from textual.content import Content
 from textual.widgets import Collapsible, Markdown, Static
+from textual.widgets.collapsible import CollapsibleTitle
 from textual.widgets.markdown import MarkdownStream
 
 from clew.render.events import called, returned, step
@@ -73,6 +74,11 @@ class Fold(Collapsible):
     def head(self, title: str) -> None:
         """Another title."""
         self.title = _inert(title)
+        self.call_after_refresh(self._paint)  # one that is set while the line is being mounted is not painted by itself
+
+    def _paint(self) -> None:
+        for line in self.query(CollapsibleTitle):
+            line.mutate_reactive(CollapsibleTitle.label)
 
     def fill(self, words: str) -> None:
         """What it opens to."""

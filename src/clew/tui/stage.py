@@ -27,6 +27,8 @@ class Stage(VerticalScroll, can_focus=False):
         """Messages that wait for the turn's next step."""
         self._steering: list[blocks.Said] = []
         self._happened: asyncio.Queue[Event] = asyncio.Queue()
+        self._closed = False
+        """The screen is gone: nobody shows what happens, and nobody may wait for it to be shown."""
         self._answer: blocks.Answer | None = None
         self._folds: dict[str, blocks.ToolFold] = {}
         self._compaction: blocks.CompactionFold | None = None
@@ -46,7 +48,8 @@ class Stage(VerticalScroll, can_focus=False):
                 self.conversation.steer(block.text)
             self._steering += self.waiting
             self.waiting.clear()
-        self._happened.put_nowait(event)
+        if not self._closed:
+            self._happened.put_nowait(event)
 
     async def add(self, block: Widget) -> None:
         """Show one more block."""
@@ -82,11 +85,17 @@ class Stage(VerticalScroll, can_focus=False):
     # How it is shown --------------------------------------------------------------------------------------------------
 
     async def _show_all(self) -> None:
-        while True:
-            event = await self._happened.get()
-            try:
-                await self._show(event)
-            finally:
+        try:
+            while True:
+                event = await self._happened.get()
+                try:
+                    await self._show(event)
+                finally:
+                    self._happened.task_done()
+        finally:
+            self._closed = True
+            while not self._happened.empty():
+                self._happened.get_nowait()
                 self._happened.task_done()
 
     async def _show(self, event: Event) -> None:
