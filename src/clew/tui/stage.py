@@ -27,7 +27,7 @@ class Stage(VerticalScroll, can_focus=False):
         """Messages that wait for the turn's next step."""
         self._steering: list[blocks.Said] = []
         self._happened: asyncio.Queue[Event] = asyncio.Queue()
-        self._closed = False
+        self._unwatched = False
         """The screen is gone: nobody shows what happens, and nobody may wait for it to be shown."""
         self._answer: blocks.Answer | None = None
         self._folds: dict[str, blocks.ToolFold] = {}
@@ -48,7 +48,7 @@ class Stage(VerticalScroll, can_focus=False):
                 self.conversation.steer(block.text)
             self._steering += self.waiting
             self.waiting.clear()
-        if not self._closed:
+        if not self._unwatched:
             self._happened.put_nowait(event)
 
     async def add(self, block: Widget) -> None:
@@ -93,7 +93,7 @@ class Stage(VerticalScroll, can_focus=False):
                 finally:
                     self._happened.task_done()
         finally:
-            self._closed = True
+            self._unwatched = True
             while not self._happened.empty():
                 self._happened.get_nowait()
                 self._happened.task_done()
