@@ -26,10 +26,11 @@ from clew.prompt.assemble import SystemPrompt
 from clew.prune.gate import Route
 from clew.prune.settings import PruningSettings
 from clew.prune.trim import CLEARED
-from clew.runtime.agent import Agent, NoTools
+from clew.runtime.agent import Agent
 from clew.runtime.events import Event, PrefixBreak
 from clew.runtime.house import House
 from clew.runtime.session import Session
+from clew.runtime.tools import Toolbox
 from clew.store.inmemory import InMemoryStore
 from clew.tokens import estimate
 from clew.transcript import Assistant, Message, Text, ToolResult, User, calls_of
@@ -80,7 +81,7 @@ class Replay:
         self.session = Session(store, "k", now=lambda: self.now, new_id=self._id)
         agent = Agent(
             chain=(ScriptedModel(name=NAME),),
-            toolbox=NoTools(),
+            toolbox=Toolbox(),
             prompt=lambda again: SystemPrompt("", "", ()),
             compaction=CompactionSettings(fallback="ledger"),
             flush=MemoryFlushSettings(enabled=False),

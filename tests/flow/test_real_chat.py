@@ -14,8 +14,9 @@ from clew.models.providers import build
 from clew.models.settings import ModelsSettings
 from clew.prompt.assemble import SystemPrompt
 from clew.runtime import events
-from clew.runtime.agent import Agent, NoTools
+from clew.runtime.agent import Agent
 from clew.runtime.session import Session
+from clew.runtime.tools import Toolbox
 from clew.store.inmemory import InMemoryStore
 from clew.transcript import Compaction, text_of
 
@@ -50,7 +51,7 @@ def test_sixty_turns_are_compacted_and_keep_what_was_said_first(serve):
     (store := InMemoryStore()).create("k", at=1)
     policy = CompactionSettings(fallback="ledger", timeout_seconds=600, quality_guard={"max_retries": 0})
     agent = Agent(
-        chain=(model,), toolbox=NoTools(), max_output=24, compaction=policy,
+        chain=(model,), toolbox=Toolbox(), max_output=24, compaction=policy,
         prompt=lambda again: SystemPrompt("You answer in one short sentence.", "", ()),
     )  # fmt: skip
     talk = Conversation(Session(store, "k", now=now_ms, new_id=new_id), lambda name: agent, now=now_ms, new_id=new_id)

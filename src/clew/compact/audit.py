@@ -17,9 +17,6 @@ REFLECTED = 0.4
 SAME_ASK = 0.6
 """Of a line's or an ask's features that the other must hold for the two to be the same request."""
 
-NAMED = 3
-"""Identifiers, asks or lines a finding spells out."""
-
 FOREIGN_SHARE, OWN_SHARE = 0.5, 0.15
 """A session that speaks mostly one script, and a brief that hardly does."""
 

@@ -138,11 +138,6 @@ def strong(identifier: str) -> bool:
     return kind(identifier) in STRONG
 
 
-def in_message(message: Message) -> list[str]:
-    """The identifiers of a message: its words, its calls' arguments, results, the user's own shell commands."""
-    return find("\n".join(strings(message)))
-
-
 def strings(message: Message) -> Iterator[str]:
     """The texts of a message a name can stand in: words, and every value in a call's arguments; not reasoning."""
     for block in blocks_of(message):

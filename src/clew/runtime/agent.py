@@ -12,7 +12,7 @@ from clew.prompt.assemble import SystemPrompt
 from clew.prune.gate import Route
 from clew.prune.settings import PruningSettings
 from clew.prune.worth import Prices
-from clew.transcript import Call, Text, ToolResult
+from clew.transcript import Call, ToolResult
 
 
 class Tools(Protocol):
@@ -68,13 +68,3 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds one request may take."""
     max_steps: int = 200
     """Requests of one turn, after which it stops and says so."""
-
-
-class NoTools:
-    """A toolbox with nothing in it."""
-
-    tools: tuple[Tool, ...] = ()
-
-    async def run(self, call: Call, *, ask: Ask | None = None, window: int | None = None) -> ToolResult:
-        """Says that there is no such tool."""
-        return ToolResult(call.id, call.name, (Text(f"There is no tool {call.name}; there are none."),), error=True)

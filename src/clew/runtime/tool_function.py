@@ -84,9 +84,7 @@ class ToolFunction:
     def _names(self) -> dict[str, str]:
         """The function's arguments by the names they have in the model, where any name is free of pydantic's own."""
         kinds = {name: one.kind for name, one in self._signature.parameters.items()}
-        unnamed = [
-            name for name, kind in kinds.items() if kind in (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL)
-        ]
+        unnamed = [name for name, kind in kinds.items() if kind in NAMELESS]
         if unnamed:
             raise BadInput(f"`{self.name}` cannot be a tool: {', '.join(unnamed)} cannot be given by name.")
         named = (name for name, kind in kinds.items() if kind is not Parameter.VAR_KEYWORD)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.compact.identifiers import READ, find, in_message, kind, missing, occurs, strong
+from clew.compact.identifiers import READ, find, kind, missing, occurs, strings, strong
 from clew.transcript import Call, Shell, assistant
 
 
@@ -78,8 +78,8 @@ def test_occurs_whole_or_not_at_all(name, text, there):
 
 def test_arguments_are_read_at_any_depth_and_reasoning_is_not():
     call = Call("c", "edit", {"file_path": "/a/b.py", "edits": [{"new": "call do_it(7654321)"}]})
-    assert in_message(assistant("see JIRA-12", call)) == ["JIRA-12", "/a/b.py", "do_it", "7654321"]
-    assert in_message(Shell("rm x_y.txt", "gone", 0)) == ["x_y.txt"]
+    assert find("\n".join(strings(assistant("see JIRA-12", call)))) == ["JIRA-12", "/a/b.py", "do_it", "7654321"]
+    assert find("\n".join(strings(Shell("rm x_y.txt", "gone", 0)))) == ["x_y.txt"]
 
 
 @settings(max_examples=60)
