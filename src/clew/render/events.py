@@ -48,6 +48,8 @@ NEXT = {
 }
 """What to do about it."""
 
+CANCELLED = "🧹 Compaction cancelled; the history is as it was"
+
 ALLOW = "allow it with: clew config set tools.exec.allow '[\"COMMAND *\"]'"
 """How a command runs without anybody being asked."""
 
@@ -123,7 +125,7 @@ def _compacted(event: events.Compacted) -> str:
         sizes = f"{short(event.tokens_before)} → {short(event.tokens_after)}"
         return f"🧹 Compacted ({sizes}) in {duration(event.duration_ms)}"
     if event.reason == "cancelled":
-        return "🧹 Compaction cancelled; the history is as it was"
+        return CANCELLED
     words = "Nothing to compact" if event.outcome == "skipped" else "Not compacted, the history is as it was"
     return f"🧹 {words} ({event.reason})"
 

@@ -74,7 +74,7 @@ class Stage(VerticalScroll, can_focus=False):
             block.mark("kept; the next turn reads it")
         self._steering.clear()
         if self._compaction is not None:
-            self._compaction.head("🧹 Compaction cancelled; the history is as it was")
+            self._compaction.head(happening.CANCELLED)
             self._compaction = None
 
     def do(self, doing: str) -> None:
