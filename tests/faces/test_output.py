@@ -24,6 +24,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("CLEW_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("CLEW_CONFIG", raising=False)
     monkeypatch.delenv("CLEW_STORE", raising=False)
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # as users run it: what was printed may still be on its way
     return tmp_path
 
 

@@ -40,10 +40,10 @@ class Commands(TyperGroup):
                 raise
             raise _ended(ctx, error, error.format_message(), 2) from error  # type: ignore[attr-defined]
         except BrokenPipeError:
-            _let_go_of_output()
+            let_go_of_output()
             raise typer.Exit(0) from None
         except OSError as error:
-            raise _ended(ctx, error, _said(error), 1) from error
+            raise _ended(ctx, error, said(error), 1) from error
 
 
 class Numbers(TyperCommand):
@@ -65,7 +65,7 @@ def _ended(ctx: Any, error: BaseException, words: str, code: int) -> typer.Exit:
     """The end of a command: what happened, on the channel its caller reads."""
     on_output = isinstance(error, OSError) and error.filename is None
     if on_output:
-        _let_go_of_output()
+        let_go_of_output()
     if ctx.meta[JSON] and not on_output:
         typer.echo(dumps({"ok": False, "error": words, "code": type(error).__name__}))
     else:
@@ -73,14 +73,15 @@ def _ended(ctx: Any, error: BaseException, words: str, code: int) -> typer.Exit:
     return typer.Exit(code)
 
 
-def _said(error: OSError) -> str:
+def said(error: OSError) -> str:
+    """What could not be opened or written, in a sentence."""
     if error.filename is None:
         return f"The output could not be written ({error.strerror or error}); what was stored stays."
     why = f"{error.filename} cannot be opened or written ({error.strerror})"
     return f"{why}; the store is as it was. Choose another place."
 
 
-def _let_go_of_output() -> None:
+def let_go_of_output() -> None:
     """Send what is still buffered nowhere: nobody reads it, and Python would complain of that as it ends."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
