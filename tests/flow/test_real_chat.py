@@ -27,6 +27,7 @@ PLANTED = [
     "Ticket BILL-2087 is about the nightly export on batch-03.internal:8443. Say yes.",
     "A rule for all of this work: never delete rows in invoices. Say yes.",
 ]
+FACTS = ("BILL-2087", "batch-03.internal:8443", "never delete rows in invoices")
 ASKED = (
     "Step {n}: the file src/billing/part_{n}.py was read, its {n} tests pass, and nothing else changed. "
     "It was looked at with care, there was not much to say of it, and we go on with the file behind it. Say yes."
@@ -69,6 +70,6 @@ def test_sixty_turns_are_compacted_and_keep_what_was_said_first(serve):
     assert len(written) >= 3
     assert all(isinstance(body, Compaction) and body.verdict.outcome for body in written)
     last = "\n".join(text_of(message) for message in model.requests[-1].messages)
-    assert all(fact in last for fact in ("BILL-2087", "batch-03.internal:8443", "never delete rows in invoices"))
+    assert [fact for fact in FACTS if fact not in last] == []
     assert not [event for event in told if isinstance(event, events.Switched)]
     assert talk.session.window().session.entries >= 120

@@ -25,6 +25,10 @@ EXACT = ("ids", "addresses", "paths", "flags", SEEN)
 REPEATED = 8
 """Ids and addresses that have their own place even though an ask or a decision holds them too."""
 
+GIVEN = 4
+"""Ids and addresses that come before all others because the user gave them and nothing else names them: however long
+ago that was, only the user could say them again."""
+
 
 class Names(msgspec.Struct, frozen=True):
     """Rows of names."""
@@ -71,7 +75,10 @@ def names(
 
 def ranked(ledger: Ledger, first: Collection[str]) -> list[LedgerItem]:
     """Identifiers in the order they are chosen."""
-    return sorted(by_score(ledger.identifiers, ledger.position), key=lambda item: item.key not in first)
+    listed = by_score(ledger.identifiers, ledger.position)
+    given = [item.key for item in listed if item.state == "asked" and group_of(item) in ("ids", "addresses")]
+    before = {*first, *given[:GIVEN]}
+    return sorted(listed, key=lambda item: item.key not in before)
 
 
 def best(ledger: Ledger, base: str, most: int) -> list[Row]:
