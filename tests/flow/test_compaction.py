@@ -218,6 +218,21 @@ def test_a_cancelled_compaction_leaves_everything_as_it_was(store):
     assert session.row() == before
 
 
+def test_a_cancel_while_rules_are_at_work_comes_before_the_commit(store):
+    ids = Ids()
+    session = opened(store, said(), ids)
+    before = session.row()
+
+    async def cancel():
+        order = Order(CANCEL, keep=0, chain=(ScriptedModel([GOOD]),))
+        cancelled = asyncio.current_task().cancel
+        await compact(store, "k", order, now=ids.now, new_id=ids, on_answer=lambda answer: cancelled())
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancel())
+    assert session.row() == before
+
+
 def test_a_preview_asks_no_model_and_writes_nothing(store):
     ids = Ids()
     session = opened(store, said(), ids)

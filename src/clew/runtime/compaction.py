@@ -1,5 +1,6 @@
 """One compaction from the window as it stands to the entry that is committed, or to the reason why nothing was."""
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -188,6 +189,7 @@ async def compact(
         return Declined("not_smaller", Refused("not_smaller").reason, "", verdict.verdict.attempts, before)
     if preview:
         return Compacted("", body, cut, preview=True)
+    await asyncio.sleep(0)  # a cancel that came while rules were at work takes effect here, before anything is written
     return _commit(store, key, window, body, cut, now, new_id)
 
 
