@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.set-up
 EVENTS := ../shared/data/claude-code/compaction_events.jsonl.gz
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-models check format docs bench-sizes bench-store bench-turn bench-cache bench-retention clean
+.PHONY: help setup demo test test-models check format docs bench-sizes bench-store bench-turn bench-cache bench-traffic bench-retention clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -60,6 +60,9 @@ bench-turn: $(STAMP) ## what a turn costs beside a bare loop
 
 bench-cache: $(STAMP) ## what prompts cost with and without pruning, on recorded sessions
 	@$(BIN)/python -m bench.cache
+
+bench-traffic: $(STAMP) ## what consecutive requests share, in bytes over HTTP
+	@$(BIN)/python -m bench.traffic
 
 bench-retention: $(STAMP) ## what recorded compactions would have kept
 	@$(BIN)/python -m bench.retention --data $(EVENTS)

@@ -1,12 +1,13 @@
 """What the prompt costs over a session: recorded sessions replayed request by request under four kinds of management.
 
-    python -m bench.cache [FILE ...] [--sessions 3] [--window 100000] [--pause 10] [--json]
+    python -m bench.cache [FILE ...] [--sessions N] [--window 100000] [--pause 10] [--json]
 
 Every answer of the recording is one request, which holds what stood before it. `none` sends all of it; `masking` shows
 only the results of the last three answers; `off` is Clew with compaction alone; `clew` is Clew with its defaults on an
 Anthropic route. Briefs are written by rules, so that nothing but the conversation's own requests is counted. The tokens
 of the messages that a request and the one before it begin with are read from the cache, the rest is written; after
 a pause longer than the cache lives nothing is read. Cost is 0.1 × read + 1.25 × written, in tokens of plain input.
+`shared` are the bytes a request begins with as the one before it did, against all bytes, whatever the pause.
 """
 
 import argparse
@@ -32,6 +33,7 @@ from clew.runtime.house import House
 from clew.runtime.session import Session
 from clew.runtime.tools import Toolbox
 from clew.store.inmemory import InMemoryStore
+from clew.testing.server_prefix import shared
 from clew.tokens import estimate
 from clew.transcript import Assistant, Message, Text, ToolResult, User, calls_of
 
@@ -58,6 +60,9 @@ class Tally(msgspec.Struct):
     """Requests that do not extend the one before."""
     told: int = 0
     """Breaks that Clew logged."""
+    bytes: int = 0
+    same: int = 0
+    """Of all bytes, those that a request begins with as the one before it did."""
     rereads: int = 0
     """Calls that repeat one whose result is no longer shown whole."""
     largest: int = 0
@@ -75,6 +80,7 @@ class Replay:
         self.kind, self.pause_ms, self.now, self.ids = kind, pause_ms, 1_000_000, 0
         self.tally, self._last = Tally(), 0
         self._before: tuple[Message, ...] = ()
+        self._weighed: dict[int, tuple[Message, int, bytes]] = {}
         self._answers: dict[tuple[str, bytes], ToolResult] = {}
         store = InMemoryStore()
         store.create("k", at=1)
@@ -92,10 +98,16 @@ class Replay:
         self.house = House(agent, self.session, self._hear, now=lambda: self.now, new_id=self._id)
 
     async def run(self, messages: Sequence[Message]) -> Tally:
-        """The whole session."""
+        """The whole session. A call recorded while another's result is awaited belongs to the same answer."""
+        answered = {message.call_id for message in messages if isinstance(message, ToolResult)}
+        awaited: set[str] = set()
         for at, message in enumerate(messages):
-            if isinstance(message, Assistant) and at and not isinstance(messages[at - 1], Assistant):
-                await self._ask(messages[:at], message)
+            if isinstance(message, Assistant):
+                if at and not awaited and not isinstance(messages[at - 1], Assistant):
+                    await self._ask(messages[:at], message)
+                awaited |= {call.id for call in calls_of(message)} & answered
+            elif isinstance(message, ToolResult):
+                awaited.discard(message.call_id)
             self.now += self.pause_ms if isinstance(message, User) and not message.synthetic else 0
             if self.kind in ("off", "clew"):
                 self.session.append(message)
@@ -119,16 +131,23 @@ class Replay:
             self.tally.rereads += earlier is not None and _key(earlier) not in whole
 
     def _count(self, sent: tuple[Message, ...]) -> None:
-        both = list(zip(self._before, sent, strict=False))
-        shared = next((at for at, (one, other) in enumerate(both) if one != other), len(both))
-        sizes = [estimate.message(message) for message in sent]
+        sizes, written = zip(*map(self._weigh, sent), strict=True)
+        whole, same = alike([self._weigh(one)[1] for one in self._before], written)
         tally, warm = self.tally, self.now - self._last < LIFE_MS
         tally.requests += 1
         tally.sent += sum(sizes)
-        tally.read += sum(sizes[:shared]) if warm else 0
-        tally.breaks += shared < len(self._before)
+        tally.read += sum(sizes[:whole]) if warm else 0
+        tally.bytes += sum(map(len, written))
+        tally.same += same
+        tally.breaks += whole < len(self._before)
         tally.largest = max(tally.largest, sum(sizes))
         self._before, self._last = sent, self.now
+
+    def _weigh(self, message: Message) -> tuple[int, bytes]:
+        """Tokens and bytes of a message, reckoned once."""
+        if id(message) not in self._weighed:
+            self._weighed[id(message)] = message, estimate.message(message), msgspec.json.encode(message)
+        return self._weighed[id(message)][1:]
 
     def _learn(self, before: Sequence[Message], message: Message) -> None:
         if isinstance(message, ToolResult):
@@ -144,6 +163,14 @@ class Replay:
     def _id(self) -> str:
         self.ids += 1
         return f"id{self.ids:08d}"
+
+
+def alike(before: Sequence[bytes], sent: Sequence[bytes]) -> tuple[int, int]:
+    """Messages and bytes that two requests begin with alike."""
+    pairs = enumerate(zip(before, sent, strict=False))
+    whole = next((at for at, (one, other) in pairs if one != other), min(len(before), len(sent)))
+    part = shared(before[whole], sent[whole]) if whole < min(len(before), len(sent)) else 0
+    return whole, sum(map(len, sent[:whole])) + part
 
 
 def masked(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -181,7 +208,7 @@ def main() -> None:
     """Print what each kind of management costs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, default=[COMPACTIONS])
-    parser.add_argument("--sessions", type=int, default=3, help="of each file")
+    parser.add_argument("--sessions", type=int, help="of each file, the first ones; all where not given")
     parser.add_argument("--window", type=int, default=WINDOW, help="tokens")
     parser.add_argument("--pause", type=float, default=PAUSE_MIN, help="minutes before each message of a person")
     parser.add_argument("--json", action="store_true")
@@ -196,12 +223,13 @@ def main() -> None:
         return
     print(f"{len(found)} sessions, window {given.window:,}, {given.pause:g} minutes before each message of a person")
     print(
-        f"{'':10}{'requests':>9}{'sent':>14}{'read':>7}{'cost':>14}{'of none':>9}{'breaks':>8}{'told':>6}{'rereads':>9}"
+        f"{'':10}{'requests':>9}{'sent':>14}{'read':>7}{'shared':>8}{'cost':>14}{'of none':>9}{'breaks':>8}{'told':>6}"
+        f"{'rereads':>9}"
     )
     for kind, row in rows.items():
         print(
-            f"{kind:10}{row.requests:9,}{row.sent:14,}{row.read / row.sent:7.1%}{row.cost:14,.0f}"
-            f"{row.cost / rows['none'].cost:9.2f}{row.breaks:8,}{row.told:6,}{row.rereads:9,}"
+            f"{kind:10}{row.requests:9,}{row.sent:14,}{row.read / row.sent:7.1%}{row.same / row.bytes:8.1%}"
+            f"{row.cost:14,.0f}{row.cost / rows['none'].cost:9.3f}{row.breaks:8,}{row.told:6,}{row.rereads:9,}"
         )
 
 

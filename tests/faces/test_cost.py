@@ -70,7 +70,7 @@ def test_a_compaction_is_listed_with_what_it_freed(home):
         for n in range(4):
             clew("agent", "-m", f"part {n} " + f"fact{n} is so " * 900, "-s", KEY)
     clew("compact", KEY, "--by-rules")
-    (one,) = told("cost", KEY)["compactions"]
+    (one,) = told("cost", KEY)["changes"]
     assert (one["count"], one["spared"]) == (1, 0)
     assert one["freed"] > 0
     words = clew("cost", KEY).stdout

@@ -97,7 +97,7 @@ def test_a_compaction_has_an_account_of_what_it_took_freed_and_saved():
         conversation.session.append(user(f"question {n}"), assistant(f"fact{n} is so " * 300, stop="stop"))
     done = asyncio.run(conversation.compact())
     say(conversation, "one", "two", "three")
-    own = account(store).compactions[done.id]
+    own = account(store).changes[f"compaction:{done.id}"]
     assert own.freed == done.body.tokens_before - done.body.tokens_after > 0
     assert own.spared == 3 * own.freed
     assert own.rewritten == 1_000, "the first request after it, past the cache"
@@ -112,12 +112,12 @@ def test_after_an_undo_or_a_reset_nothing_more_is_saved():
         conversation.session.append(user(f"question {n}"), assistant(f"fact{n} is so " * 300, stop="stop"))
     done = asyncio.run(conversation.compact())
     say(conversation, "one")
-    before = account(store).compactions[done.id]
+    before = account(store).changes[f"compaction:{done.id}"]
     Clew(store, env={}).undo("k")
     say(conversation, "two")
     conversation.reset()
     say(conversation, "three")
-    assert account(store).compactions[done.id].spared == before.spared == before.freed
+    assert account(store).changes[f"compaction:{done.id}"].spared == before.spared == before.freed
     assert (account(store).breaks["reset"].count, account(store).breaks["undo"].count) == (1, 1)
 
 
@@ -155,7 +155,7 @@ def test_a_compaction_from_the_command_line_is_in_the_account_too():
     assert FACT not in store.session("k").meta
     done = asyncio.run(clew.compact("k", model="scripted/demo"))
     assert account(store).purposes()["compaction"].requests > 0
-    assert account(store).compactions[done.id].own.dollars is None
+    assert account(store).changes[f"compaction:{done.id}"].own.dollars is None
 
 
 def test_an_account_that_cannot_be_read_stops_nothing():

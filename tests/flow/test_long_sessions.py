@@ -6,7 +6,6 @@ The server counts with a real tokenizer, not with Clew's estimates, and keeps ea
 import asyncio
 import json
 import random
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import pairwise
@@ -23,6 +22,7 @@ from clew.memory.settings import MemoryFlushSettings
 from clew.runtime import events
 from clew.store.inmemory import InMemoryStore
 from clew.testing.server import WORDS, ModelServer, Refuse, Say
+from clew.testing.server_prefix import extends
 from clew.tokens.exact import counter
 from clew.transcript import Call, Said, assistant, text_of, user
 from tests.flow.test_turn import Stage, long_talk
@@ -113,24 +113,6 @@ async def talking(server, tmp_path, api=OPENAI, *, told) -> AsyncIterator[Talk]:
     async with clew.converse("k", workspace=tmp_path, tools=[page]) as conversation:
         yield Talk(server, conversation)
     await clew.aclose()
-
-
-MARK = re.compile(r',?"cache_control":\{"type":"ephemeral"\}')
-
-
-def as_sent(seen, field: str) -> str:
-    """The bytes of a field of a request, without the marks that say where a cache may end."""
-    raw = MARK.sub("", seen.raw.decode())
-    if (at := raw.find(f'"{field}":')) < 0:
-        return ""
-    start = at + len(field) + 3
-    return raw[start : json.JSONDecoder().raw_decode(raw, start)[1]]
-
-
-def extends(earlier, later) -> bool:
-    """Whether a request's bytes go on from another's: tools and system prompt alike, messages behind the same ones."""
-    fixed = all(as_sent(earlier, name) == as_sent(later, name) for name in ("tools", "system"))
-    return fixed and as_sent(later, "messages").startswith(as_sent(earlier, "messages").rstrip('"}]'))
 
 
 def unexplained(talk: Talk) -> list[tuple[int, int]]:

@@ -19,7 +19,7 @@ from clew.store.inmemory import InMemoryStore
 from clew.store.sqlite import SqliteStore
 from clew.transcript import Call, Said, Text, ToolResult, assistant, calls_of, result, text_of, user
 from tests.flow.test_compaction import Ids
-from tests.unit.compact.test_flow import GOOD
+from tests.unit.compact.test_flow import GOOD, HEADLESS
 
 NO_FLUSH = MemoryFlushSettings(enabled=False)
 
@@ -353,7 +353,23 @@ def test_a_summary_that_rides_extends_the_conversations_own_request():
     assert (riding.system, riding.dynamic, riding.tools) == (before.system, before.dynamic, before.tools)
 
 
-def test_a_draft_that_does_not_pass_riding_is_asked_for_as_text():
+def test_a_brief_that_is_refused_is_mended_behind_the_same_cached_conversation():
+    briefs = iter([HEADLESS, GOOD])
+
+    def answer(request):
+        return next(briefs) if request.purpose == "compaction" else "ok"
+
+    stage = Stage([answer] * 50, window=32_768, rides=lambda conversation, text: True)
+    long_talk(stage, turns=14, size=300)
+    stage.session.append(user("more"), assistant("words of the answer " * 1_500, stop="stop"))
+    stage.say("and on")
+    first, second = (request for request in stage.model.requests if request.purpose == "compaction")
+    assert second.messages[:-1] == first.messages[:-1]
+    assert "this answer was refused" in text_of(second.messages[-1])
+    assert [event.outcome for event in stage.told if isinstance(event, events.Compacted)] == ["compacted"]
+
+
+def test_nothing_like_a_brief_at_the_conversations_end_is_asked_for_as_text():
     def answer(request):
         rides = request.purpose == "compaction" and len(request.messages) > 1
         return "Sure, shall I go on?" if rides else GOOD if request.purpose == "compaction" else "ok"

@@ -217,6 +217,11 @@ def heading_in(line: str) -> str | None:
     return heading if marked or (heading and match.group(1).strip() == heading[3:]) else None
 
 
+def begun(text: str) -> bool:
+    """Whether a text is a brief, or the beginning of one: it has one of the five headings."""
+    return any(heading_in(line) in HEADINGS for line in text.split("\n"))
+
+
 class Section(msgspec.Struct, frozen=True):
     """A heading and the lines under it, up to the next heading of its rank."""
 

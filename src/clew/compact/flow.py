@@ -55,17 +55,24 @@ def compaction(job: Job) -> Requests:
     return (yield from _refine(job, review, drafted, turn))
 
 
-def _ride(job: Job, review: Review) -> Generator[Ask, Reply | Failure, Accepted | None]:
-    """A draft asked for at the end of the conversation itself; None where it did not pass."""
+def _ride(job: Job, review: Review) -> Generator[Ask, Reply | Failure, Accepted | Refused | None]:
+    """A brief asked for at the end of the conversation itself, corrections too: all before the question is cached.
+
+    None where nothing like a brief came back: a model that only goes on with the conversation is asked apart from it.
+    """
     kept = sum(isinstance(entry.body, Said) for entry in job.cut.tail)
-    reply = yield _ask(job, brief.ride_prompt(_style(job), kept=kept), "ride")
+    prompt = brief.ride_prompt(_style(job), kept=kept)
+    reply = yield _ask(job, prompt, "ride")
     if isinstance(reply, Failure):
         review.failed(reply)
         return None
-    return review.examine(_whole(reply), cut_off=reply.cut_off)
+    drafted = Drafted(_whole(reply), prompt, reply.cut_off)
+    if not brief.begun(drafted.text):
+        return review.examine(drafted.text, cut_off=drafted.cut_off)
+    return (yield from _refine(job, review, drafted, "", "ride"))
 
 
-def _refine(job: Job, review: Review, drafted: Drafted, turn: str) -> Requests:
+def _refine(job: Job, review: Review, drafted: Drafted, turn: str, stage: Stage = "merge") -> Requests:
     """Audit a draft; ask again with the findings while attempts are left; then take out what is wrong, or give up."""
     attempts = job.retries + 1 if job.guard else 1
     text, cut_off = drafted.text, drafted.cut_off
@@ -74,7 +81,7 @@ def _refine(job: Job, review: Review, drafted: Drafted, turn: str) -> Requests:
             return accepted
         if attempt < attempts:
             prompt = brief.correction(drafted.prompt, clip(text, 4 * job.room.output), review.findings)
-            reply = yield _ask(job, prompt, "merge", attempt=attempt + 1)
+            reply = yield _ask(job, prompt, stage, attempt=attempt + 1)
             if isinstance(reply, Failure):
                 review.failed(reply)
                 break

@@ -13,7 +13,7 @@ from clew.tokens.billing import Account, Billing, Break
 
 MODELS = ("model", "for", "requests:r", "in:r", "out:r", "cached:r", "cost:r")
 BREAKS = ("prefix break", "times:r", "freed:r", "not sent:r", "saved:r", "re-sent:r", "extra:r")
-COMPACTIONS = ("compaction", "freed:r", "not sent:r", "saved:r", "re-sent:r", "extra:r", "brief:r", "net:r")
+CHANGES = ("change", "id", "freed:r", "not sent:r", "saved:r", "re-sent:r", "extra:r", "brief:r", "net:r")
 """The columns of the three tables; how to read them stands in docs/how-to/cost.md."""
 
 # One bill -------------------------------------------------------------------------------------------------------------
@@ -80,14 +80,15 @@ def account(of: Account, key: str) -> Iterator[RenderableType]:
         yield fact("cost", money(total))
     yield _listing(MODELS, _models(of))
     yield _listing(BREAKS, ((cause, str(one.count), *_did(one)) for cause, one in of.breaks.items()))
-    yield _listing(COMPACTIONS, ((id, *_did(one), amount(one.own), dollars(one.net)) for id, one in newest(of)))
+    rows = ((cause, id, *_did(one), amount(one.own), dollars(one.net)) for cause, id, one in newest(of))
+    yield _listing(CHANGES, rows)
     if of.breaks:
         yield sentence("saved is the least, extra the most it can be; docs/how-to/cost.md says how they are counted.")
 
 
-def newest(of: Account) -> list[tuple[str, Break]]:
-    """The compactions that are kept apart, the newest first."""
-    return list(of.compactions.items())[::-1]
+def newest(of: Account) -> list[tuple[str, str, Break]]:
+    """The changes that are kept one by one, the newest first: cause, id, what it came to."""
+    return [(*name.partition(":")[::2], one) for name, one in reversed(of.changes.items())]
 
 
 def _models(of: Account) -> Iterator[tuple[str, ...]]:
@@ -121,7 +122,7 @@ def plain(of: Account, key: str) -> dict[str, Any]:
         "models": [{"model": model, "purpose": name, **bill(one)}
                    for model, purposes in of.models.items() for name, one in purposes.items()],
         "breaks": [{"cause": cause, **_change(one)} for cause, one in of.breaks.items()],
-        "compactions": [{"id": id, **_change(one)} for id, one in newest(of)],
+        "changes": [{"cause": cause, "id": id, **_change(one)} for cause, id, one in newest(of)],
     }  # fmt: skip
 
 

@@ -54,7 +54,7 @@ class Books:
             case events.Spent():
                 self.spent(event)
             case events.Trimmed():
-                self._freed += event.tokens
+                self._freed, self._id = event.tokens, event.id
             case events.Compacted() if event.outcome == "compacted":
                 self._freed, self._id = event.tokens_before - event.tokens_after, event.id
             case events.PrefixBreak():
@@ -74,11 +74,9 @@ class Books:
 
     def broke(self, cause: str) -> None:
         """The next request does not extend the one before."""
-        own = self._own if self._id else Billing()
+        own, self._own = (self._own, Billing()) if cause == "compaction" else (Billing(), self._own)
         self._new = self._open().broke(cause, freed=self._freed, id=self._id, own=own)
         self._freed, self._id = 0, ""
-        if own.requests:
-            self._own = Billing()
 
     def save(self) -> None:
         """Add what is new to what is stored."""

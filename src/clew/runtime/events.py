@@ -119,6 +119,8 @@ class Trimmed(Event, frozen=True):
     results: int
     tokens: int
     """Roughly what that frees."""
+    id: str = ""
+    """Of the mark that says so."""
 
 
 class PrefixBreak(Event, frozen=True):

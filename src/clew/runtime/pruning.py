@@ -91,8 +91,8 @@ class Pruning:
     def _store(self, plan: Plan, placeholder: str) -> None:
         """The mark is durable before the request whose bytes it changes."""
         if plan.cuts:
-            self.session.mark(PruneMark(self.route.provider, plan.cuts, placeholder))
-            self.emit(events.Trimmed(len(plan.cuts), plan.freed))
+            mark = self.session.mark(PruneMark(self.route.provider, plan.cuts, placeholder))
+            self.emit(events.Trimmed(len(plan.cuts), plan.freed, mark.entry.id))
             self.emit(events.PrefixBreak("prune"))
 
     def edits(self, window: int | None) -> dict[str, object] | None:
@@ -129,8 +129,8 @@ class Pruning:
         chosen = [(name, result) for name, result in self._results(keep) if saved(result)]
         if not chosen:
             return 0
-        self.session.mark(PruneMark("overflow", {name: "trim" for name, _ in chosen}))
+        mark = self.session.mark(PruneMark("overflow", {name: "trim" for name, _ in chosen}))
         freed = sum(estimate.message(r) - estimate.message(trimmed(r, name)) for name, r in chosen)
-        self.emit(events.Trimmed(len(chosen), freed))
+        self.emit(events.Trimmed(len(chosen), freed, mark.entry.id))
         self.emit(events.PrefixBreak("trim"))
         return freed

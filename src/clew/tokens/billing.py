@@ -14,8 +14,8 @@ from clew.transcript import Usage
 
 Sums = TypeVar("Sums", "Billing", "Break")
 
-NEWEST = 8
-"""Compactions whose own account is kept, the newest ones; those before them are in the sums."""
+NEWEST = 16
+"""Changes whose own account is kept, the newest ones; those before them are in the sums of their cause."""
 
 
 class Pricing(Protocol):
@@ -68,7 +68,7 @@ class Billing(msgspec.Struct, frozen=True):
 
 
 class Break(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What changes of the bytes already sent came to: those of one cause, or one compaction."""
+    """What changes of the bytes already sent came to: those of one cause, or a single one."""
 
     count: int = 0
     freed: int = 0
@@ -99,14 +99,14 @@ class Account(msgspec.Struct, frozen=True, omit_defaults=True):
     """By the model's name and the purpose of the request: `turn`, `flush`, `compaction`."""
     breaks: dict[str, Break] = {}
     """By cause, as `PrefixBreak` names it."""
-    compactions: dict[str, Break] = {}
-    """By id, oldest first, the newest ones only."""
+    changes: dict[str, Break] = {}
+    """Compactions and rounds of pruning one by one, as `cause:id`, oldest first, the newest ones only."""
     standing: dict[str, int] = {}
-    """Tokens by which each request is shorter now, by the cause that freed them."""
+    """Tokens by which each request is shorter now, by the change that freed them: `cause:id`, or a cause alone."""
     newest: str = ""
     """The id of the compaction that `standing` counts from; empty for none."""
     broken: str = ""
-    """The cause of the newest break, until a request has paid for it."""
+    """The newest break, named as in `standing`, until a request has paid for it."""
 
     def total(self) -> Billing:
         """All requests together."""
@@ -126,16 +126,20 @@ class Account(msgspec.Struct, frozen=True, omit_defaults=True):
         return after._carried_on(usage or Usage(), price) if purpose == "turn" else after
 
     def broke(self, cause: str, *, freed: int = 0, id: str = "", own: Billing | None = None) -> "Account":
-        """The account after a break of the prefix. `id` is a compaction's, which takes the place of what stood."""
-        change = Break(1, freed, own=own or Billing())
-        standing = {} if id else self.standing
+        """The account after a break of the prefix, of the change `id` where it has one.
+
+        A compaction takes the place of all that stood before it.
+        """
+        name, change = f"{cause}:{id}" if id else cause, Break(1, freed, own=own or Billing())
+        anew = cause == "compaction" and bool(id)
+        standing = {} if anew else self.standing
         return msgspec.structs.replace(
             self,
             breaks=_joined(self.breaks, {cause: change}),
-            compactions=_newest(_joined(self.compactions, {id: change} if id else {})),
-            standing={**standing, cause: standing.get(cause, 0) + freed} if freed else standing,
-            newest=id or self.newest,
-            broken=cause,
+            changes=_newest(_joined(self.changes, {name: change} if id else {})),
+            standing=_folded({**standing, name: standing.get(name, 0) + freed}) if freed else standing,
+            newest=id if anew else self.newest,
+            broken=name,
         )
 
     def carried(self, boundary: str | None) -> "Account":
@@ -153,22 +157,32 @@ class Account(msgspec.Struct, frozen=True, omit_defaults=True):
             later,
             models=_billed(self.models, later.models),
             breaks=_joined(self.breaks, later.breaks),
-            compactions=_newest(_joined(self.compactions, later.compactions)),
+            changes=_newest(_joined(self.changes, later.changes)),
         )
 
     def _carried_on(self, usage: Usage, price: Pricing | None) -> "Account":
         """One request of the conversation later: shorter by what stands, and past the cache if the prefix broke."""
-        gains = {cause: _gain(tokens, price) for cause, tokens in self.standing.items() if tokens}
-        paid = {self.broken: _paid(usage, price)} if self.broken else {}
-        changes = _joined(gains, paid)
-        mine = changes.get("compaction")
-        own = {self.newest: mine} if self.newest and mine else {}
-        return msgspec.structs.replace(
-            self,
-            breaks=_joined(self.breaks, changes),
-            compactions=_joined(self.compactions, own),
-            broken="",
-        )
+        gains = {name: _gain(tokens, price) for name, tokens in self.standing.items() if tokens}
+        came_to = _joined(gains, {self.broken: _paid(usage, price)} if self.broken else {})
+        breaks = self.breaks
+        for name, one in came_to.items():
+            breaks = _joined(breaks, {_cause(name): one})
+        own = {name: one for name, one in came_to.items() if name != _cause(name)}
+        return msgspec.structs.replace(self, breaks=breaks, changes=_joined(self.changes, own), broken="")
+
+
+def _cause(name: str) -> str:
+    """The cause of a change that is named `cause:id`, or by its cause alone."""
+    return name.partition(":")[0]
+
+
+def _folded(standing: dict[str, int]) -> dict[str, int]:
+    """What stands, with the changes that are no longer kept one by one under their cause alone."""
+    older = [name for name in standing if name != _cause(name)][:-NEWEST]
+    folded = {name: tokens for name, tokens in standing.items() if name not in older}
+    for name in older:
+        folded[_cause(name)] = folded.get(_cause(name), 0) + standing[name]
+    return folded
 
 
 def _bill(usage: Usage, price: Pricing | None) -> Billing:

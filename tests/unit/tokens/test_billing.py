@@ -59,7 +59,7 @@ def test_a_compaction_saves_what_each_later_request_need_not_read_again():
     account = account.broke("compaction", freed=50_000, id="c1", own=Billing().add(ASKED, PRICE))
     for _ in range(3):
         account = account.spend("m", "turn", ASKED, PRICE)
-    own = account.compactions["c1"]
+    own = account.changes["compaction:c1"]
     assert (own.count, own.freed, own.spared) == (1, 50_000, 150_000)
     assert own.saved == pytest.approx(150_000 * 0.3e-6)
     assert own == account.breaks["compaction"]
@@ -81,7 +81,7 @@ def test_where_a_provider_tells_of_no_cache_a_break_costs_nothing_that_is_known(
 
 def test_without_a_price_tokens_are_counted_and_money_is_unknown():
     account = Account().broke("compaction", freed=10, id="c").spend("m", "turn", ASKED)
-    assert (account.compactions["c"].spared, account.compactions["c"].net) == (10, None)
+    assert (account.changes["compaction:c"].spared, account.changes["compaction:c"].net) == (10, None)
 
 
 def test_housekeeping_neither_pays_for_a_break_nor_saves():
@@ -92,19 +92,35 @@ def test_housekeeping_neither_pays_for_a_break_nor_saves():
 def test_a_compaction_takes_the_place_of_what_was_freed_before_it():
     account = Account().broke("trim", freed=10).broke("compaction", freed=100, id="c1")
     account = account.broke("compaction", freed=300, id="c2").spend("m", "turn", ASKED, PRICE)
-    assert account.standing == {"compaction": 300}
-    assert (account.compactions["c1"].spared, account.compactions["c2"].spared) == (0, 300)
+    assert account.standing == {"compaction:c2": 300}
+    assert (account.changes["compaction:c1"].spared, account.changes["compaction:c2"].spared) == (0, 300)
 
 
 def test_what_was_freed_counts_no_longer_once_the_view_starts_elsewhere():
     account = Account().broke("compaction", freed=100, id="c1")
-    assert account.carried("c1").standing == {"compaction": 100}
+    assert account.carried("c1").standing == {"compaction:c1": 100}
     assert account.carried("a reset").standing == account.carried(None).standing == {}
+
+
+def test_a_round_of_pruning_has_an_account_of_its_own_and_stands_beside_the_others():
+    cold = Usage(input=100, output=50, cache_read=0, cache_write=8_000)
+    account = Account().broke("prune", freed=10, id="p1").spend("m", "turn", cold, PRICE)
+    account = account.broke("prune", freed=5, id="p2").spend("m", "turn", ASKED, PRICE)
+    assert (account.changes["prune:p1"].spared, account.changes["prune:p2"].spared) == (20, 5)
+    assert account.changes["prune:p1"].rewritten == 8_100
+    assert (account.breaks["prune"].spared, account.breaks["prune"].count) == (25, 2)
+
+
+def test_what_stands_of_changes_no_longer_kept_apart_counts_under_their_cause():
+    account = reduce(lambda one, n: one.broke("prune", freed=1, id=f"p{n}"), range(NEWEST + 4), Account())
+    account = account.spend("m", "turn", ASKED, PRICE)
+    assert (len(account.changes), len(account.standing)) == (NEWEST, NEWEST + 1)
+    assert account.breaks["prune"].spared == NEWEST + 4
 
 
 def test_only_the_newest_compactions_keep_an_account_of_their_own():
     account = reduce(lambda one, n: one.broke("compaction", freed=1, id=f"c{n}"), range(NEWEST + 4), Account())
-    assert list(account.compactions) == [f"c{n}" for n in range(4, NEWEST + 4)]
+    assert list(account.changes) == [f"compaction:c{n}" for n in range(4, NEWEST + 4)]
     assert account.breaks["compaction"].freed == NEWEST + 4
 
 
