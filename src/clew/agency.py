@@ -3,17 +3,21 @@
 Built by `Clew.converse`; knows the runtime and no face.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import msgspec
 
 from clew.clock import NewId, Now
+from clew.compact.outcome import Outcome
+from clew.engine.port import Mode
+from clew.errors import CallerError
 from clew.models.port import Limits, Model
 from clew.prompt.report import Report
 from clew.runtime.agent import Agent, Ask
 from clew.runtime.books import Books, PriceOf
-from clew.runtime.compaction import Outcome
+from clew.runtime.engine_run import EngineRun
 from clew.runtime.events import Answered, Emit, Ended, Event, PrefixBreak, Spent
 from clew.runtime.house import House
 from clew.runtime.lane import Lane
@@ -22,6 +26,9 @@ from clew.runtime.turn import Turn
 from clew.tokens.billing import Account, Billing
 from clew.tokens.usage import Size
 from clew.transcript import ModelChange, User, user
+
+SpawnAgent = Callable[[str, Mode], Awaitable[Any]]
+"""Begins a sub-agent and waits for it; `clew.subagents.SubAgents.spawn`."""
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -43,6 +50,10 @@ class Status(msgspec.Struct, frozen=True):
     verbose: bool
     running: bool
     workspace: str = ""
+    engine: str = "legacy"
+    """The context engine in charge."""
+    wanted: str = "legacy"
+    """The one that the settings name."""
 
 
 class Conversation:
@@ -59,6 +70,8 @@ class Conversation:
         ask: Ask | None = None,
         workspace: str = "",
         price: PriceOf = lambda name: None,
+        engine: EngineRun | None = None,
+        spawn: "SpawnAgent | None" = None,
     ) -> None:
         """`build` makes the agent for a model's name (None: the one the settings name); `ask` asks a person.
 
@@ -67,6 +80,7 @@ class Conversation:
         self.session, self.workspace, self.verbose = session, workspace, False
         self._build, self._now, self._new_id, self._ask, self.price = build, now, new_id, ask, price
         self.agent = build(model)
+        self.engine, self._spawn = engine or EngineRun.plain(session), spawn
         self._lane = Lane(session.store, session.key, now=now, new_id=new_id)
         self._listeners: list[Emit] = []
         self._turn = self._fresh()
@@ -106,6 +120,13 @@ class Conversation:
         async with self._kept():
             await self._house.flush()
 
+    async def spawn(self, task: str, context: Mode = "isolated") -> Any:
+        """A sub-agent in a session of its own, done when this returns; see `clew.subagents`. Raises CallerError where
+        nobody set one up."""
+        if self._spawn is None:
+            raise CallerError("This conversation has no sub-agents: `Clew.converse` sets them up. Nothing was begun.")
+        return await self._spawn(task, context)
+
     def reset(self, reason: str = "new") -> None:
         """`/new`, `/reset`: the view starts afresh; the transcript keeps everything."""
         self.session.reset(reason)
@@ -119,6 +140,7 @@ class Conversation:
         self.session.change_model(ModelChange(self.model.name))
         if self.model.name != before:
             self._broke("model")
+            self._house.lineage(tell=False)
         return await self.model.limits()
 
     async def report(self) -> Report:
@@ -148,6 +170,8 @@ class Conversation:
             verbose=self.verbose,
             running=self.running,
             workspace=self.workspace,
+            engine=self.engine.id,
+            wanted=self.engine.wanted,
         )
 
     @property
@@ -155,7 +179,10 @@ class Conversation:
         return self._turn.house
 
     def _fresh(self) -> Turn:
-        return Turn(self.agent, self.session, self._lane, self._tell, now=self._now, new_id=self._new_id, ask=self._ask)
+        return Turn(
+            self.agent, self.session, self._lane, self._tell, now=self._now, new_id=self._new_id, ask=self._ask,
+            engine=self.engine,
+        )  # fmt: skip
 
     @asynccontextmanager
     async def _kept(self) -> AsyncIterator[None]:

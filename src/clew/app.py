@@ -14,8 +14,13 @@ from clew.agency import Conversation
 from clew.clock import NewId, Now, new_id, now_ms
 from clew.compact.brief import Style, focus_of, instructions
 from clew.compact.cut import Cut
+from clew.compact.flow import Flow
+from clew.compact.outcome import Compacted, Outcome
 from clew.compact.serialize import pieces
 from clew.config import Config, data_dir, load
+from clew.crew import Crew
+from clew.engine.legacy import ID as LEGACY
+from clew.engine.port import CompactionAsk, Operation
 from clew.errors import BadSettings, UnknownEntry, UnknownSession
 from clew.logs import log
 from clew.models import catalog, weights
@@ -25,15 +30,15 @@ from clew.models.port import Limits, Model
 from clew.models.providers import build
 from clew.models.settings import ProviderSettings
 from clew.prompt.report import Report
-from clew.runtime.agent import Agent, Ask
+from clew.runtime.agent import Ask
 from clew.runtime.arrival import Arrival, bring
 from clew.runtime.books import Books
-from clew.runtime.compaction import Compacted, Order, Outcome, compact, cut_for, latch, logged, reason, sizes_in
+from clew.runtime.compaction import Order, compact, cut_for, latch, logged, reason, sizes_in
+from clew.runtime.engine_run import EngineRun
 from clew.runtime.events import Spent
 from clew.runtime.logbook import Logbook
 from clew.runtime.session import Session, Wound
 from clew.runtime.tools import Function
-from clew.staff import Staff
 from clew.store import archive
 from clew.store.port import SessionRow, Store
 from clew.store.sqlite import SqliteStore
@@ -107,6 +112,7 @@ class Clew:
         """Take the newest compaction back: its id, and the sizes of the view before and after. Raises UnknownSession,
         CallerError."""
         done, books = self.session(key).undo(), Books(self.store, key, self.price)
+        log.info("prefix break", key=key, cause="undo")
         if books.total().models:
             books.broke("undo")
             books.save()
@@ -137,12 +143,12 @@ class Clew:
     def model(self, name: str) -> Model:
         """A model by `provider/model-id`, by a bare id that the settings list, or by alias; a literal id wins over an
         alias. Raises BadSettings."""
-        wanted = self._full_name(name)
+        wanted = self.full_name(name)
         if wanted not in self._models:
             self._models[wanted] = build(wanted, self.config.models, self.env, weights=self.weights)
         return self._models[wanted]
 
-    def _full_name(self, name: str) -> str:
+    def full_name(self, name: str) -> str:
         """`provider/model-id` for a name: as it stands, as an id some provider lists, or as an alias."""
         if "/" in name or name in self._models:
             return name
@@ -203,23 +209,19 @@ class Clew:
         async with lent(self.config.mcp, place, self.env) as servers:
             for warning in servers.warnings:
                 log.warning(warning)
-            staff = Staff(
-                self.config, place, self.model, env=self.env, now=self._now, new_id=self._new_id,
-                tools=[*servers.offers, *tools], channel=channel, instructions=instructions,
+            crew = Crew(
+                self.store, self.config, place, name, model=self.model, full_name=self.full_name, price=self.price,
+                engine=self.engine, env=self.env, now=self._now, new_id=self._new_id, tools=[*servers.offers, *tools],
+                window=window, ask=ask, channel=channel, instructions=instructions,
             )  # fmt: skip
-            session = self._opened(key)
-            stand_ins = self.config.agents.defaults.model.fallbacks
+            async with crew.conversing(self._opened(key)) as conversation:
+                yield conversation
 
-            def build(chosen: str | None) -> Agent:
-                wanted = self._full_name(chosen) if chosen else name
-                others = [one for one in stand_ins if one != wanted]
-                return staff.agent(wanted, stand_ins=others, window=window)
-
-            conversation = Conversation(
-                session, build, now=self._now, new_id=self._new_id, ask=ask, workspace=str(place.root), price=self.price
-            )
-            conversation.listen(Logbook(key))
-            yield conversation
+    def engine(self, session: Session, operation: Operation = "agent-run") -> EngineRun:
+        """The context engine that the settings name, over a session."""
+        wanted = self.config.plugins.slots.context_engine
+        offers = () if wanted == LEGACY else plugins.context_engines(self._manager)
+        return EngineRun(wanted, offers, session, operation=operation)
 
     def _opened(self, key: str) -> Session:
         try:
@@ -230,7 +232,7 @@ class Clew:
     async def _model_for(self, key: str, name: str | None) -> str:
         """The full name of the model to talk to; one that was found on this machine is made ready."""
         if name:
-            return self._full_name(name)
+            return self.full_name(name)
         found = await self.default_model()
         if isinstance(found, Missing):
             raise BadSettings(found.message)
@@ -238,7 +240,7 @@ class Clew:
             provider = found.name.partition("/")[0]
             written = {**self.config.models.providers, provider: ProviderSettings(base_url=found.base_url)}
             self._models[found.name] = build(found.name, self.config.models.model_copy(update={"providers": written}))
-        return self._full_name(found.name)
+        return self.full_name(found.name)
 
     def price(self, name: str) -> catalog.Price | None:
         """What a model costs, by its full name; None where neither the settings nor the catalog know."""
@@ -312,12 +314,22 @@ class Clew:
         books = Books(self.store, key, self.price)
         writer = order.chain[0].name if order.chain else ""
         try:
-            outcome = await compact(
-                self.store, key, order, now=self._now, new_id=self._new_id, preview=preview, on_progress=on_progress,
-                on_answer=lambda answer: books(Spent("compaction", answer.model or writer, answer.usage)),
-            )  # fmt: skip
+            engine = self.engine(self.session(key), "manual-compact")
+
+            async def built_in(ask: CompactionAsk, draft: str | None, flow: Flow | None) -> Outcome:
+                ready = msgspec.structs.replace(order, given=draft or order.given, flow=flow or order.flow)
+                return await compact(
+                    self.store, key, ready, now=self._now, new_id=self._new_id, preview=preview,
+                    on_progress=on_progress,
+                    on_answer=lambda answer: books(Spent("compaction", answer.model or writer, answer.usage)),
+                )  # fmt: skip
+
+            engine.bind(built_in, None, Logbook(key))
+            outcome = await engine.compact(CompactionAsk(key, order.trigger, order.window, order.focus))
+            await engine.dispose()
             if isinstance(outcome, Compacted) and not preview:
                 books.compacted(outcome.id, outcome.body)
+                log.info("prefix break", key=key, cause="compaction")
         finally:
             books.save()
         log.info("compaction end", key=key, **logged(outcome))

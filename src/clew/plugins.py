@@ -1,10 +1,15 @@
 """The hooks a plug-in can fill, and the plug-ins found through Python's entry points (group `clew.plugins`)."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 import msgspec
 import pluggy
+
+from clew.engine.lossless import ID as LOSSLESS
+from clew.engine.lossless import Lossless
+from clew.engine.port import EngineOffer
+from clew.logs import log
 
 hookspec = pluggy.HookspecMarker("clew")
 hookimpl = pluggy.HookimplMarker("clew")
@@ -47,6 +52,10 @@ class Hooks:
     """What a plug-in can provide."""
 
     @hookspec
+    def context_engines(self) -> Sequence[EngineOffer]:  # type: ignore[empty-body]
+        """Context engines to register; `plugins.slots.contextEngine` names the one that runs."""
+
+    @hookspec
     def compaction_providers(self) -> Sequence[CompactionProvider]:  # type: ignore[empty-body]
         """Compaction providers to register."""
 
@@ -57,6 +66,17 @@ def load() -> pluggy.PluginManager:
     manager.add_hookspecs(Hooks)
     manager.load_setuptools_entrypoints("clew.plugins")
     return manager
+
+
+def context_engines(manager: pluggy.PluginManager) -> tuple[EngineOffer, ...]:
+    """The engines there are: those that ship, then those of plug-ins. Of two with one id the first one counts."""
+    offered = [EngineOffer(LOSSLESS, Lossless)]
+    for filling in manager.hook.context_engines.get_hookimpls():
+        try:
+            offered += cast(Sequence[EngineOffer], filling.function())
+        except Exception as error:  # noqa: BLE001 - a plug-in may fail in any way, and others are there
+            log.warning("context engines of a plug-in cannot be had", plugin=filling.plugin_name, error=repr(error))
+    return tuple(offered)
 
 
 def compaction_provider(manager: pluggy.PluginManager, name: str) -> CompactionProvider | None:

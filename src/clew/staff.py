@@ -13,7 +13,7 @@ from clew.models.providers import ADAPTERS, split
 from clew.models.providers.remote import Remote
 from clew.prompt import skills
 from clew.prompt.assemble import Changing, SystemPrompt, assemble, standing
-from clew.prompt.files import WorkspaceFile, visible
+from clew.prompt.files import Audience, WorkspaceFile, visible
 from clew.prompt.refresh import post_compaction_sections
 from clew.prune.gate import Route
 from clew.prune.remote import serves
@@ -41,10 +41,11 @@ class Staff:
         tools: Iterable[Function | Offer] = (),
         channel: str = "terminal",
         instructions: str = "",
+        audience: Audience = "direct",
     ) -> None:
-        """`model` makes a model of its name; `tools` come beside those of the workspace."""
+        """`model` makes a model of its name; `tools` come beside those of the workspace; `audience` reads along."""
         self.config, self.workspace, self._model, self._now = config, workspace, model, now
-        self._channel, self._instructions = channel, instructions
+        self._channel, self._instructions, self._audience = channel, instructions, audience
         hands = Hands(workspace, config.tools, env=env, new_id=new_id)
         self.toolbox = Toolbox([*hands.offers(), *tools], keep=self._keep)
 
@@ -85,7 +86,7 @@ class Staff:
             instructions=self._instructions,
             tools=[tool.name for tool in self.toolbox.tools],
             skills=[skill for skill in listed if skill],
-            files=visible(files, "direct"),
+            files=visible(files, self._audience),
         )
         zone = datetime.now().astimezone().tzname() or ""
         return assemble(

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from clew.compact.cut import Cut
+from clew.compact.outcome import Compacted, Declined, Skipped
 from clew.render import compaction as words
 from clew.render import listing
 from clew.render.text import age, columns, example, moment, one_line, path_end, visible
-from clew.runtime.compaction import Compacted, Declined, Skipped
 from clew.runtime.session import Wound
 from clew.store.port import SessionRow
 from clew.transcript import Attempt, Compaction, Finding, Ledger, Verdict

@@ -56,6 +56,13 @@ def test_a_price_that_is_not_known_is_null_and_a_question_mark(home):
     assert "$0" not in words
 
 
+def test_where_a_part_has_no_price_the_others_are_said_as_the_least_it_can_be(home):
+    talk(home, 1, cost=PRICES)
+    talk(home, 1)
+    for words in (clew("status").stdout, clew("cost", KEY).stdout):
+        assert "at least $0.0" in words
+
+
 def test_sessions_and_status_tell_the_sum_and_not_the_account(home):
     talk(home, cost=PRICES)
     (row,) = told("sessions")

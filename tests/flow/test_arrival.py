@@ -89,6 +89,29 @@ def test_the_view_goes_out_as_the_model_is_sent_it_pins_included(tmp_path):
         assert texts == [text_of(message) for message in session.messages()]
 
 
+@pytest.mark.parametrize("grown", [False, True])
+def test_what_an_exported_session_spent_and_touched_does_not_come_in_with_it(tmp_path, grown):
+    mine = {
+        "cost": {"models": {"m": {"turn": {"requests": 3, "money": 9.0}}}}, "cacheTouched": {"m": 1}, "byteLatch": 7,
+        "flush": {"generation": 9}, "learnt": {"m": 10}, "engine": {"id": "x"}, "importing": "1:dead", "tip": "e9",
+    }  # fmt: skip
+    told = {"title": "About parts", "model": "p/m", "session": "s-9", "settled": "u5", "mine": [1]}
+    with Clew(InMemoryStore()) as clew:
+        source = clew.bring(written(tmp_path / "a.jsonl", talk(6))).key
+        clew.store.describe(source, told)
+        if grown:
+            clew.bring(written(tmp_path / "a.clew", [b"".join(clew.export(source, "clew")).decode().rstrip()]), key="k")
+            clew.session(source).append(user("one more"))
+        clew.store.describe(source, mine)
+        came = clew.bring(
+            written(tmp_path / "b.clew", [b"".join(clew.export(source, "clew")).decode().rstrip()]), key="k"
+        )
+        meta = clew.store.session("k").meta
+        assert (came.added, meta["tip"]) == (1 if grown else None, clew.store.session("k").leaf)
+        assert not {*mine, "importing"} - {"tip"} & {*meta}
+        assert told.items() <= meta.items()
+
+
 def test_a_file_read_as_what_it_is_not_is_refused_and_does_not_stand_in_the_way(tmp_path):
     file = written(tmp_path / "a.jsonl", talk(6))
     with Clew(InMemoryStore()) as clew:

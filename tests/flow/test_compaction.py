@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from clew.compact.outcome import Compacted, Declined, Skipped
 from clew.compact.settings import CompactionSettings, QualityGuard
 from clew.errors import CallerError, ProviderTimeout
 from clew.models.scripted import ScriptedModel
-from clew.runtime.compaction import Compacted, Declined, Order, Skipped, compact
+from clew.runtime.compaction import Order, compact
 from clew.runtime.session import Session
 from clew.store.inmemory import InMemoryStore
 from clew.store.port import Store

@@ -15,7 +15,8 @@ from clew.models.providers import build
 from clew.models.settings import ModelsSettings
 from clew.prune.gate import Route
 from clew.prune.remote import BETA, EDIT
-from clew.prune.settings import HardClear, PruningSettings
+from clew.prune.settings import HardClear, PrunableTools, PruningSettings
+from clew.prune.trim import trimmed
 from clew.runtime import events
 from clew.runtime.pruning import FACT
 from clew.runtime.session import Session
@@ -28,6 +29,7 @@ from clew.transcript import Call, PruneMark, Text, ToolResult, User, assistant, 
 from clew.transcript.message import Media
 from tests.flow.test_long_sessions import ANTHROPIC, OPENAI, Script, Talk, page, unexplained
 from tests.flow.test_turn import Desk, Stage
+from tests.unit.transcript.test_characters import Watched
 
 MINUTE = 60_000
 OPEN = {
@@ -245,6 +247,24 @@ def test_with_pruning_on_requests_extend_the_same_bytes_but_for_breaks_that_are_
         causes = [cause for _, cause in talk.breaks]
         assert causes.count("prune") == len(talk.of(events.Trimmed)) > 1
         assert {seen.status for seen in server.requests} == {200}
+
+
+def test_room_is_made_of_results_kept_out_only_where_there_are_no_others():
+    stage = Pruned(results=2, pruning=PruningSettings(tools=PrunableTools(deny=("secret",))))
+    call = Call("s", "secret", {})
+    stage.session.append(user("and?"), assistant("", call), result(call, "s" * 9_000), assistant("seen"))
+    pruning = stage.turn.house.pruning
+    assert pruning.trim(keep=1) > 0
+    assert (len(stage.marks()[0].cuts), pruning.reducible()) == (2, 0)
+    assert pruning.trim(keep=1) > 0
+    assert [len(mark.cuts) for mark in stage.marks()] == [2, 1]
+
+
+def test_a_result_of_flags_alone_is_shortened_without_a_look_at_all_of_it():
+    text = Watched("🇩🇪" * 60_000)
+    shown = trimmed(ToolResult("c", "read", (Text(text),)), "e")
+    assert len(text_of(shown)) < 4_000
+    assert text.looked_at < 20_000
 
 
 def test_what_a_request_says_is_the_same_with_and_without_edits_on_other_routes():

@@ -8,10 +8,11 @@ import asyncio
 import pytest
 
 from clew.compact.brief import HEADINGS
+from clew.compact.outcome import Compacted, Declined
 from clew.compact.settings import CompactionSettings
 from clew.models.providers import build
 from clew.models.settings import ModelsSettings
-from clew.runtime.compaction import Compacted, Declined, Order, compact
+from clew.runtime.compaction import Order, compact
 from clew.store.inmemory import InMemoryStore
 from clew.transcript import assistant, result, user
 from tests.flow.test_compaction import Ids, opened

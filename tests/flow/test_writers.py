@@ -9,12 +9,12 @@ import pluggy
 import pytest
 
 from clew.app import Clew
+from clew.compact.outcome import Compacted, Declined, Outcome
 from clew.config.load import parse
 from clew.errors import Unreachable
 from clew.logs import to_file
 from clew.models.scripted import ScriptedModel
 from clew.plugins import Hooks, Material, hookimpl
-from clew.runtime.compaction import Compacted, Declined, Outcome
 from clew.store.inmemory import InMemoryStore
 from tests.unit.compact.test_flow import GOOD, HISTORY
 

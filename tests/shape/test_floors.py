@@ -9,18 +9,18 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("logs",),
     ("transcript",),
     ("tokens",),
-    ("prune", "compact", "prompt", "memory"),
+    ("prune", "compact", "prompt", "memory", "recall"),
     ("store", "models", "workspace"),
     ("engine",),
     ("runtime",),
-    ("config", "plugins", "agency", "staff", "app"),
+    ("config", "plugins", "agency", "staff", "subagents", "crew", "app"),
     ("commands", "render"),
     ("gateway", "client"),
     ("cli", "tui", "web", "integrations", "testing", "demo", "__main__"),
 )
 """From the ground up. A module imports from its own floor and those below it."""
 
-STRANGERS = {"prune", "compact", "prompt", "memory"}
+STRANGERS = {"prune", "compact", "prompt", "memory", "recall"}
 
 PURE = {"transcript", "tokens", *STRANGERS}
 WORLD = {
@@ -38,6 +38,7 @@ WORLD = {
 }
 
 LATE = {
+    ("clew.cli.mcp", "mcp"),
     ("clew.models.catalog", "genai_prices"),
     ("clew.workspace.mcp", "mcp"),
     ("clew.workspace.mcp", "httpx2"),

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from clew.app import Clew
-from clew.cli import agent, chat, config_commands, cost, demo, doctor, logs, models_commands, status
+from clew.cli import agent, chat, config_commands, cost, demo, doctor, logs, mcp, models_commands, recall, status
 from clew.cli.group import Commands, Numbers
 from clew.cli.options import (
     ConfigOption,
@@ -27,6 +27,7 @@ from clew.cli.options import (
 )
 from clew.cli.progress import shown
 from clew.clock import now_ms
+from clew.compact.outcome import Declined
 from clew.errors import BadInput, ClewError, UnknownEntry, UnknownSession, Unreachable
 from clew.render import arrival as arrivals
 from clew.render import as_json, listing
@@ -37,7 +38,6 @@ from clew.render.treemap import Map
 from clew.render.treemap_png import png as map_as_png
 from clew.render.treemap_svg import svg as map_as_svg
 from clew.runtime.arrival import Arrival
-from clew.runtime.compaction import Declined
 from clew.runtime.session import Session
 from clew.store.port import Record
 
@@ -56,6 +56,8 @@ app.command(name="chat")(chat.chat)
 app.command(name="agent")(agent.agent)
 app.command(name="status")(status.status)
 app.command(name="cost")(cost.cost)
+app.command(name="recall")(recall.recall)
+app.command(name="mcp")(mcp.mcp)
 app.command(name="logs")(logs.logs)
 app.command(name="doctor")(doctor.doctor)
 app.command(name="demo")(demo.demo)

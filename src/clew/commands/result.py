@@ -5,9 +5,9 @@ from typing import Literal
 import msgspec
 
 from clew.agency import Status
+from clew.compact.outcome import Outcome
 from clew.models.port import Limits
 from clew.prompt.report import Report
-from clew.runtime.compaction import Outcome
 
 Mode = Literal["off", "tokens", "full"]
 """What is shown below each answer: nothing, its tokens, or tokens, cache and money."""

@@ -5,7 +5,7 @@ The rungs, each of which lands or hands on to the next: a draft that passes afte
 passes once the model was told what was wrong; the last draft with what is wrong taken out; a brief written by rules.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 import msgspec
 
@@ -20,6 +20,8 @@ SMALLEST_CHUNK = 200
 """Tokens of conversation below which a chunk is not halved again when the model's window overflows."""
 
 Requests = Generator[Ask, Reply | Failure, Accepted | Refused]
+Flow = Callable[[Job], Requests]
+"""A whole compaction: what to ask for, and in the end what to store or why nothing is."""
 
 
 class Drafted(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ import msgspec
 
 from clew.compact.budget import Room
 from clew.compact.cut import Cut
-from clew.transcript import Attempt, Compaction, Ledger, Line, Verdict
+from clew.transcript import Attempt, Compaction, Ledger, Line, Node, Verdict
 
 REFUSALS: dict[str, str] = {
     "quality": "no draft of the brief passed the audit",
@@ -89,6 +89,8 @@ class Accepted(msgspec.Struct, frozen=True):
     lost: tuple[str, ...] = ()
     lost_total: int = 0
     left_out: dict[str, tuple[str, ...]] = {}
+    nodes: tuple[Node, ...] = ()
+    """Summaries of stretches that were made on the way."""
 
 
 class Refused(msgspec.Struct, frozen=True):

@@ -22,6 +22,7 @@ from clew.transcript import (
     blocks_of,
     shell_text,
 )
+from clew.transcript.characters import head, tail
 
 RESULT_CHARS = 2_000
 """Characters of a tool result a summariser is shown (OpenClaw's bound)."""
@@ -136,18 +137,19 @@ def clip(text: str, limit: int) -> str:
     """At most about `limit` characters of `text`: its head and tail, and between them how much is gone."""
     if len(text) <= limit:
         return text
-    head = limit * 2 // 3
-    return f"{text[:head]} …[{len(text) - limit} characters left out]… {text[len(text) - (limit - head) :]}"
+    first = head(text, limit * 2 // 3)
+    last = tail(text, limit - limit * 2 // 3)
+    return f"{first} …[{len(text) - len(first) - len(last)} characters left out]… {last}"
 
 
 def clip_result(text: str, limit: int = RESULT_CHARS) -> str:
     """A tool result to size: its head, and its end where that tells of an error."""
     if len(text) <= limit:
         return text
-    tail = TAIL_CHARS if DIAGNOSTIC.search(text, max(0, len(text) - limit)) else 0
-    cut = len(text) - limit
-    ending = f"\n{text[-tail:]}" if tail else ""
-    return f"{text[: limit - tail]}\n[{cut} characters left out]{ending}"
+    last = tail(text, TAIL_CHARS) if DIAGNOSTIC.search(text, max(0, len(text) - limit)) else ""
+    first = head(text, limit - len(last))
+    ending = f"\n{last}" if last else ""
+    return f"{first}\n[{len(text) - len(first) - len(last)} characters left out]{ending}"
 
 
 def chunks(found: Sequence[Piece], limit: int) -> list[list[Piece]]:

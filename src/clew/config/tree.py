@@ -42,6 +42,13 @@ class ModelEntry(Settings):
     """Provider parameters for its requests."""
 
 
+class SubagentSettings(Settings):
+    """Agents that do a task in a session of their own."""
+
+    enabled: bool = False
+    """Whether the model is lent the tool `spawn_agent`. A program can always spawn one."""
+
+
 class AgentDefaults(PromptSettings):
     """What holds for every agent."""
 
@@ -53,6 +60,8 @@ class AgentDefaults(PromptSettings):
     """Winding old messages up into a brief."""
     context_pruning: PruningSettings = PruningSettings()
     """Showing old tool results shortened."""
+    subagents: SubagentSettings = SubagentSettings()
+    """Agents that do a task in a session of their own."""
 
 
 class Agents(Settings):

@@ -17,7 +17,7 @@ from clew.errors import (
     Unreachable,
     WindowOverflow,
 )
-from clew.models.failover import Event, Switched, complete
+from clew.models.failover import Event, Lost, Switched, complete
 from clew.models.port import Model, Request
 from clew.transcript import Assistant, text_of, user
 
@@ -59,8 +59,8 @@ async def drive(
     """Run a compaction against the first model of `chain` that answers each request, and return its verdict.
 
     `base` is the conversation's own request, which those requests extend that ride on it. `timeout_s` bounds each
-    single request, in seconds. `on_answer` is given each answer as it came, for the account. Cancelling the task
-    cancels the compaction: nothing was written.
+    single request, in seconds. `on_answer` is given each answer as it came, for the account; one without words and
+    report for a request that was cut off or cancelled. Cancelling the task cancels the compaction: nothing was written.
     """
     try:
         ask = next(requests)
@@ -94,6 +94,10 @@ async def _answer(
         show(msgspec.structs.replace(now, chars=now.chars + len(piece)))
 
     def on_event(event: Event) -> None:
+        if isinstance(event, Lost):
+            if on_answer:
+                on_answer(Assistant((), model=event.model))
+            return
         show(Progress(ask, 0, event.next if isinstance(event, Switched) else event.model))
 
     show(now)

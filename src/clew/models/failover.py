@@ -35,6 +35,9 @@ PATIENCE_S = 60.0
 LEAST_OUTPUT = 256
 """Tokens; with less room than this a shorter answer is no use."""
 
+MAY_COST = (asyncio.CancelledError, ProviderTimeout)
+"""What ends a request that was sent and not refused: whether it has to be paid, only the provider knows."""
+
 AT_ONCE = (WindowOverflow, BadRequest)
 """Another model or another try changes nothing here: the request has to change."""
 
@@ -69,7 +72,13 @@ class Switched(msgspec.Struct, frozen=True):
     error: ProviderError
 
 
-Event = Waiting | Shortened | Switched
+class Lost(msgspec.Struct, frozen=True):
+    """A request ended without an answer after its words began to come, or was given up: it may cost all the same."""
+
+    model: str
+
+
+Event = Waiting | Shortened | Switched | Lost
 Sleep = Callable[[float], Awaitable[object]]
 
 
@@ -115,7 +124,7 @@ async def _insist(
     attempt = 1
     while True:
         try:
-            return await model.complete(request, on_text=on_text)
+            return await _ask(model, request, on_text, tell)
         except ProviderError as error:
             room = None if shortened else _room(error, request)
             if room is not None:
@@ -128,6 +137,26 @@ async def _insist(
             tell(Waiting(model.name, attempt, delay, error))
             await sleep(delay)
             attempt += 1
+
+
+async def _ask(
+    model: Model, request: Request, on_text: Callable[[str], None] | None, tell: Callable[[Event], None]
+) -> Assistant:
+    """One request; one that gets no answer and may cost all the same is told of."""
+    begun = False
+
+    def heard(piece: str) -> None:
+        nonlocal begun
+        begun = True
+        if on_text:
+            on_text(piece)
+
+    try:
+        return await model.complete(request, on_text=heard if on_text else None)
+    except (asyncio.CancelledError, ClewError) as error:
+        if begun or isinstance(error, MAY_COST):
+            tell(Lost(model.name))
+        raise
 
 
 def delay_s(error: ProviderError, attempt: int, draw: float) -> float | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from clew.prompt import cut
+from clew.transcript.characters import head, tail
 
 HEAD_SHARE, RULES_SHARE, TAIL_SHARE = 45, 35, 15
 """Percent of the room for head, rules and tail (spec/context.md 8.5); what the rules leave goes to the head."""
@@ -34,11 +35,11 @@ def to_size(text: str, most: int, name: str) -> str:
     room = most - frame
     if len(text) <= most or room < LEAST:
         return cut.to_size(text, most, name)
-    last = cut.tail(text, room * TAIL_SHARE // 100)
-    first = cut.head(text, room * HEAD_SHARE // 100)
+    last = tail(text, room * TAIL_SHARE // 100)
+    first = head(text, room * HEAD_SHARE // 100)
     allowed = room * RULES_SHARE // 100
     rules = _rules(text[len(first) : len(text) - len(last)], allowed)
-    first = cut.head(text, room - len(last) - len(rules))
+    first = head(text, room - len(last) - len(rules))
     missing = len(text) - len(first) - len(last)
     return f"{first}{_before(name, missing, len(text))}{rules}{AFTER}{last}"
 
@@ -75,4 +76,4 @@ def _candidates(text: str) -> Iterator[tuple[int, str]]:
         elif not fenced and line.strip():
             rank = 0 if _RULE.search(line) else 1 if _HEADING.match(line) else 2 if _ITEM.match(line) else None
             if rank is not None:
-                yield rank, line if len(line) <= LONGEST_LINE else f"{cut.head(line, LONGEST_LINE - 1)}…"
+                yield rank, line if len(line) <= LONGEST_LINE else f"{head(line, LONGEST_LINE - 1)}…"

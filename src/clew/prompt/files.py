@@ -8,6 +8,7 @@ import msgspec
 from clew.prompt import cut, digest
 from clew.prompt.settings import FILE_CHARS, TOTAL_CHARS
 from clew.transcript import clean
+from clew.transcript.characters import head
 
 AGENTS, SOUL, IDENTITY, USER, BOOTSTRAP, MEMORY = ORDER = (
     "AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "BOOTSTRAP.md", "MEMORY.md",
@@ -88,7 +89,7 @@ def _fitted(name: str, text: str, each: int, left: int) -> ShownFile:
 
 def _text(file: WorkspaceFile) -> str | None:
     if file.problem:
-        return f"[{clean(file.name)} could not be read: {cut.head(cut.normal(file.problem), PROBLEM_CHARS)}]"
+        return f"[{clean(file.name)} could not be read: {head(cut.normal(file.problem), PROBLEM_CHARS)}]"
     return cut.normal(file.text) if file.text and file.text.strip() else None
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from clew.prompt import cut
 from clew.prompt.settings import MOST_SKILLS, SKILLS_CHARS
+from clew.transcript.characters import head
 
 SHORTEST = 40
 """Characters a description keeps at least; if that does not fit, names and places stand alone."""
@@ -72,7 +73,7 @@ def _size(skills: Sequence[Skill], longest: int) -> int:
 def _line(skill: Skill, longest: int) -> str:
     words = skill.description
     if len(words) > longest:
-        words = f"{cut.head(words, longest - 1)}…" if longest else ""
+        words = f"{head(words, longest - 1)}…" if longest else ""
     return f"- {skill.name}: {words} ({skill.place})" if words else f"- {skill.name} ({skill.place})"
 
 

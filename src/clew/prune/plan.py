@@ -16,7 +16,7 @@ PROTECTED = 3
 """The newest answers behind whose start nothing is pruned, and the newest finished turns that keep their images."""
 
 LEAST_PRUNABLE = 50_000
-"""Characters that must be left in prunable results before any is cleared."""
+"""Characters that must be left in prunable results, as they are shown, before any is cleared."""
 
 IMAGE_CHARS = 8_000
 """Characters one image counts for."""
@@ -44,7 +44,7 @@ def results(view: View, sizes: Mapping[str, int], tokens: int, limits: Threshold
     old = list(_candidates(view, settings.tools))
     long = [entry for entry, said in old if saved(said) and not sheet.marked.get(entry.id, UNCUT).shortened]
     chosen = {entry.id: "trim" for entry in long if sheet.freed(entry, "trim")}
-    left = sum(len(text_of(said)) - saved(said) + IMAGE_CHARS * _images(said) for _, said in old)
+    left = sum(sheet.left(entry, chosen.get(entry.id)) for entry, _ in old)
     over = tokens - sheet.total(chosen) - limits.clear_at
     if settings.hard_clear.enabled and over >= 0 and left >= LEAST_PRUNABLE:
         chosen |= _clear(sheet, [entry for entry, _ in old], chosen, over)
@@ -70,9 +70,19 @@ class Sheet:
 
     def freed(self, entry: Entry, kind: str) -> int:
         """Tokens that a cut takes off an entry."""
+        return max(0, self.sizes.get(entry.id, 0) - estimate.entry(self._shown(entry, kind)))
+
+    def left(self, entry: Entry, kind: str | None) -> int:
+        """Characters that are left to take off an entry, one more cut counted: none off what is cleared."""
+        shown = self._shown(entry, kind).body
+        if "clear" in self.marked.get(entry.id, UNCUT).kinds or not isinstance(shown, Said):
+            return 0
+        return len(text_of(shown.message)) + IMAGE_CHARS * _images(shown.message)
+
+    def _shown(self, entry: Entry, kind: str | None) -> Entry:
         now = self.marked.get(entry.id, UNCUT)
-        cut = Cut(now.kinds | {kind}, self.placeholder)
-        return max(0, self.sizes.get(entry.id, 0) - estimate.entry(shortened(entry, cut, self._calls.get(entry.id))))
+        cut = Cut(now.kinds | {kind}, self.placeholder) if kind else now
+        return shortened(entry, cut, self._calls.get(entry.id))
 
     def total(self, chosen: Mapping[str, str]) -> int:
         """Tokens that all these cuts take off."""

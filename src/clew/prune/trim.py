@@ -5,8 +5,8 @@ The stub names the tool, its key argument, the size and the way back to the whol
 
 import msgspec
 
-from clew.prune.edge import head, tail
 from clew.transcript import Call, Text, ToolResult, User, text_of
+from clew.transcript.characters import head, tail
 from clew.transcript.message import Block, Media
 
 HEAD, TAIL = 1_500, 1_500

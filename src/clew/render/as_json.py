@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from clew.clock import iso
+from clew.compact.outcome import Compacted, Declined, Outcome
 from clew.prompt.report import Report
 from clew.render.cost import bill
 from clew.runtime.arrival import Arrival
 from clew.runtime.books import FACT, account_in
-from clew.runtime.compaction import Compacted, Declined, Outcome
 from clew.runtime.session import Thread, Wound, told
 from clew.store.port import SessionRow
 from clew.tokens.window import LADDER

@@ -10,13 +10,13 @@ from clew.agency import Status
 from clew.commands import result
 from clew.commands.command import COMMANDS
 from clew.commands.result import Result
+from clew.compact.outcome import Compacted, Declined, Outcome, Skipped
 from clew.render import as_json, listing
 from clew.render.cost import billed, cached, dollars, money
 from clew.render.layout import Row, fact
 from clew.render.status import limits, status, used
 from clew.render.text import one_line, plural, short, visible
 from clew.render.treemap import Map
-from clew.runtime.compaction import Compacted, Declined, Outcome, Skipped
 from clew.tokens.billing import Billing
 
 SKIPPED = {

@@ -8,9 +8,9 @@ from rich.text import Text
 
 from clew.compact.audit import blocking
 from clew.compact.brief import FOCUS_LIMIT, focus_of
+from clew.compact.outcome import Compacted, Declined, Outcome, Skipped
 from clew.render.layout import Row, fact, item, sentence
 from clew.render.text import example, moment, number, one_line, percent, plural, visible
-from clew.runtime.compaction import Compacted, Declined, Outcome, Skipped
 from clew.runtime.session import Wound
 from clew.tokens import estimate
 from clew.transcript import Attempt, Compaction, Finding, Ledger

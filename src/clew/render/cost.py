@@ -25,9 +25,9 @@ def billed(billing: Billing) -> str:
     if billing.cache_read or billing.cache_write:
         parts.append(f"cache {cached(billing)}")
     if billing.requests:
-        parts.append(amount(billing))
+        parts.append(amount(billing) if billing.dollars is not None or not billing.money else least(billing))
     if billing.unreported:
-        parts.append(f"{plural(billing.unreported, 'answer')} without a report")
+        parts.append(f"{plural(billing.unreported, 'request')} without a report")
     return " · ".join(parts)
 
 
@@ -41,8 +41,13 @@ def money(billing: Billing) -> str:
     """What requests cost, in words; where some have no price, the least it can be."""
     if billing.dollars is not None:
         return dollars(billing.dollars)
-    known = f"at least {dollars(billing.money)}, " if billing.money else ""
+    known = f"{least(billing)}, " if billing.money else ""
     return f"? ({known}{plural(billing.unpriced, 'request')} of {billing.requests:,} without a price)"
+
+
+def least(billing: Billing) -> str:
+    """What the requests cost that have a price, where others have none."""
+    return f"at least {dollars(billing.money)}"
 
 
 def amount(billing: Billing) -> str:
@@ -100,7 +105,7 @@ def _models(of: Account) -> Iterator[tuple[str, ...]]:
 
 def _did(one: Break) -> tuple[str, ...]:
     """What a change did: freed, not sent since, saved; sent past the cache, extra."""
-    saved, extra = (dollars(None if one.unpriced else sum) for sum in (one.saved, one.extra))
+    saved, extra = dollars(None if one.unpriced else one.saved), dollars(None if one.unpaid else one.extra)
     return short(one.freed), short(one.spared), saved, short(one.rewritten), extra
 
 
@@ -127,8 +132,8 @@ def plain(of: Account, key: str) -> dict[str, Any]:
 
 
 def _change(one: Break) -> dict[str, Any]:
-    saved, extra = (None if one.unpriced else sum for sum in (one.saved, one.extra))
     return {
-        "count": one.count, "freed": one.freed, "spared": one.spared, "saved": saved, "rewritten": one.rewritten,
-        "extra": extra, "own": bill(one.own), "net": one.net,
+        "count": one.count, "freed": one.freed, "spared": one.spared,
+        "saved": None if one.unpriced else one.saved, "rewritten": one.rewritten,
+        "extra": None if one.unpaid else one.extra, "own": bill(one.own), "net": one.net,
     }  # fmt: skip

@@ -102,9 +102,22 @@ def line(event: Event) -> str | None:
             return f"{event.model}: {one_line(event.why, 200)} {event.next} stands in for this request."
         case events.Trimmed():
             return f"✂ {plural(event.results, 'old result')} shown shortened, about {short(event.tokens)} tokens freed"
+        case events.EngineTrouble():
+            return trouble(event)
         case events.Ended():
             return ended(event) or None
     return compaction(event)
+
+
+def trouble(event: events.EngineTrouble) -> str:
+    """What a context engine did wrong, and what that means."""
+    what = f"⚠️ The context engine {event.engine}"
+    if event.method == "made":
+        return f"{what} does not run: {event.error}. The built-in one runs this session."
+    if event.method == "commit_turn":
+        return f"{what} did not take a turn over ({event.error}). It stays owed and is tried again before the next one."
+    then = "the built-in one takes over" if event.quarantined else "this turn goes on with the plain messages"
+    return f"{what} failed in {event.method} ({event.error}); {then}."
 
 
 def compaction(event: Event) -> str | None:

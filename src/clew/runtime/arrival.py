@@ -11,6 +11,8 @@ import msgspec
 from clew.clock import NewId, Now
 from clew.compact.ledger import gather
 from clew.errors import BadInput, SessionExists
+from clew.runtime import books, engine_host, house, notetaking, pruning
+from clew.runtime.compaction import LATCH
 from clew.runtime.lane import is_dead, owner
 from clew.store import archive
 from clew.store.archive import Imported
@@ -24,6 +26,11 @@ UNFINISHED = "importing"
 TIP = "tip"
 """The fact that names the entry its source went on from."""
 
+NOT_TAKEN = (
+    books.FACT, pruning.FACT, notetaking.FACT, house.LEARNT, LATCH, engine_host.FACT, UNFINISHED, TIP,
+)  # fmt: skip
+"""Facts of the session in a file that are not this one's: money it did not spend, caches it did not touch, windows and
+troubles of other days, an import that is not under way. What describes the conversation is taken over."""
 
 IMPORT_POLL_S = 0.2
 """Seconds between two looks at an import of the same file by another process."""
@@ -63,7 +70,7 @@ def bring(
         return Arrival(known.key, imported, known.meta.get("tokens", 0), again=True)
     drafts = with_ledgers(with_sizes(imported.drafts))
     tokens = sum(draft.tokens for draft in drafts)
-    meta = {**imported.meta, "format": imported.format, "digest": digest, "tokens": tokens}
+    meta = {**_described(imported.meta), "format": imported.format, "digest": digest, "tokens": tokens}
     if (grown := _grown(store, imported, key)) and (added := extend(store, grown.key, drafts, meta)) >= 0:
         return Arrival(grown.key, imported, tokens, added=added)
     try:
@@ -74,6 +81,10 @@ def bring(
         # Another process was faster: it is there by now.
         return bring(store, path, now=now, new_id=new_id, format=format, index=index)
     return Arrival(chosen, imported, tokens)
+
+
+def _described(meta: dict[str, Any]) -> dict[str, Any]:
+    return {name: fact for name, fact in meta.items() if name not in NOT_TAKEN}
 
 
 def _known(store: Store, digest: str, key: str | None) -> SessionRow | None:

@@ -11,18 +11,20 @@ from clew.clock import NewId, Now
 from clew.compact.brief import focus_of
 from clew.compact.budget import BRIEF_FLOOR, Budget, budget, room
 from clew.compact.cut import Cut, Skip, plan
-from clew.compact.flow import compaction
+from clew.compact.flow import Flow, compaction
 from clew.compact.job import Accepted, Job, Refused
+from clew.compact.outcome import Compacted, Declined, Outcome, Skipped
 from clew.compact.settings import CompactionSettings
 from clew.compact.trigger import Load, due
 from clew.errors import Conflict, PromptTooLarge
 from clew.models.drive import OnAnswer, Progress, drive
 from clew.models.port import Limits, Model, Request
+from clew.prune.mark import cuts, project
 from clew.store.port import Draft, Record, Slice, Store
 from clew.tokens import estimate
 from clew.tokens.usage import Size
 from clew.tokens.window import compact_at
-from clew.transcript import Attempt, Compaction, Trigger, View, brief_text, view
+from clew.transcript import Compaction, Trigger, View, brief_text, view
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -45,38 +47,8 @@ class Order(msgspec.Struct, frozen=True):
     """The conversation's own request, where a summary request may extend it: the same model, its cache warm."""
     given: str | None = None
     """A draft from a registered compaction provider."""
-
-
-class Compacted(msgspec.Struct, frozen=True):
-    """A brief stands: committed, or (`preview`) as it would be."""
-
-    id: str
-    """The id of the compaction's entry; empty for a preview."""
-    body: Compaction
-    cut: Cut
-    preview: bool = False
-
-
-class Skipped(msgspec.Struct, frozen=True):
-    """There was nothing to compact."""
-
-    code: str
-    reason: str
-    tokens: int
-    """The size of the view as it was and is."""
-
-
-class Declined(msgspec.Struct, frozen=True):
-    """Nothing was written: the history is as it was, and the session goes on."""
-
-    code: str
-    reason: str
-    detail: str
-    attempts: tuple[Attempt, ...]
-    tokens: int
-
-
-Outcome = Compacted | Skipped | Declined
+    flow: Flow = compaction
+    """What asks for the brief and settles on it."""
 
 
 def view_tokens(shown: View, sizes: Mapping[str, int]) -> int:
@@ -86,8 +58,13 @@ def view_tokens(shown: View, sizes: Mapping[str, int]) -> int:
 
 
 def sizes_in(window: Slice) -> dict[str, int]:
-    """The stored sizes of a window's entries, in tokens by id."""
-    return {record.entry.id: record.tokens for record in window.records}
+    """The sizes of a window's entries as they are sent, in tokens by id: as stored, but for those shown shortened."""
+    sizes, shown = {record.entry.id: record.tokens for record in window.records}, view(window.entries)
+    marked = cuts(shown)
+    for entry in project(shown).entries if marked else ():
+        if entry.id in marked:
+            sizes[entry.id] = estimate.entry(entry)
+    return sizes
 
 
 def stored_bytes(window: Slice) -> int:
@@ -175,7 +152,7 @@ async def compact(
     chain = () if preview else order.chain
     job = _job(order, shown, cut, allowed, chain, await _limits(chain))
     verdict = await drive(
-        compaction(job),
+        order.flow(job),
         chain,
         timeout_s=float(order.settings.timeout_seconds),
         on_progress=on_progress,
@@ -238,6 +215,7 @@ def _body(order: Order, shown: View, cut: Cut, verdict: Accepted, before: int, d
         left_out=verdict.left_out,
         covered=len(cut.dropped),
         duration_ms=duration_ms,
+        nodes=verdict.nodes,
     )
 
 

@@ -80,6 +80,16 @@ class Flushed(Event, frozen=True):
     why: str = ""
 
 
+class EngineTrouble(Event, frozen=True):
+    """The context engine did something wrong; the session goes on."""
+
+    engine: str
+    method: str
+    error: str
+    quarantined: bool = False
+    """Whether the built-in engine has taken over for the rest of the process."""
+
+
 class Compacting(Event, frozen=True):
     """A compaction starts."""
 
@@ -127,7 +137,7 @@ class PrefixBreak(Event, frozen=True):
     """The next request does not extend the bytes of the one before."""
 
     cause: str
-    """`compaction`, `prune`, `trim`, `undo`, `reset`, `model`."""
+    """`compaction`, `prune`, `trim`, `undo`, `reset`, `model`, `tools`, `prompt`."""
 
 
 class Answered(Event, frozen=True):
@@ -139,11 +149,12 @@ class Answered(Event, frozen=True):
 
 
 class Spent(Event, frozen=True):
-    """A request was answered that is no answer to the user: housekeeping, or an answer the window cut off."""
+    """A request was made that gave no answer to the user: housekeeping, or one that was cut off or cancelled."""
 
     purpose: Literal["turn", "flush", "compaction"]
     model: str
     usage: Usage | None
+    """None where the provider reported nothing: what it cost is not known."""
 
 
 class Ended(Event, frozen=True):

@@ -8,29 +8,23 @@ from typing import Literal
 import msgspec
 
 from clew.clock import NewId, Now
+from clew.compact.flow import Flow, compaction
+from clew.compact.outcome import Compacted, Declined, Outcome, Skipped
 from clew.compact.serialize import pieces
-from clew.errors import ModelError, ProviderError
-from clew.memory import flush as notes
-from clew.memory.flush import FlushState
+from clew.engine.port import Assembly, CompactionAsk
+from clew.errors import EngineError
 from clew.models.drive import Progress
 from clew.models.failover import complete
 from clew.models.port import Model, Request
 from clew.prompt.fixed import tools_size
-from clew.prune.mark import cuts, project
+from clew.prune.mark import project
 from clew.runtime import events
 from clew.runtime.agent import Agent
-from clew.runtime.compaction import (
-    Compacted,
-    Declined,
-    Order,
-    Outcome,
-    Skipped,
-    compact,
-    latch,
-    reason,
-    sizes_in,
-)
+from clew.runtime.compaction import Order, compact, latch, reason, sizes_in
+from clew.runtime.engine_run import EngineRun
 from clew.runtime.events import Emit
+from clew.runtime.lineage import changed
+from clew.runtime.notetaking import NoteTaker
 from clew.runtime.pruning import Pruning
 from clew.runtime.session import Session
 from clew.runtime.tool_size import SHARE, limit
@@ -40,18 +34,13 @@ from clew.tokens.window import compact_at, thresholds
 from clew.transcript import (
     Assistant,
     Message,
-    PruneMark,
-    Said,
+    ModelChange,
     Trigger,
     User,
     View,
     mend,
     text_of,
-    user,
 )
-
-FLUSH_OUTPUT, FLUSH_PROMPT, FLUSH_LEAST = 1_000, 300, 600
-"""Tokens a note may take, those its request takes, and what a window must have left for a note to be asked for."""
 
 BACKOFF_SHARE = 8
 """After a compaction that was refused the next one waits until the view has grown by an eighth of the window…"""
@@ -70,26 +59,28 @@ so many tokens, are added where a request has to fit."""
 USUAL_OUTPUT, LEAST_OUTPUT = 8_192, 256
 """Tokens an answer may have where nobody says. Where less room than that is left, the request asks for what is left."""
 
-LEAST_TO_NOTE = 500
-"""Tokens a conversation must have before there is anything to note."""
-
 LEARNT = "learnt"
 """Under which a session's row remembers the windows that refusals named, by model."""
-
-FACT = "flush"
-"""Under which a session's row remembers its flushes."""
 
 
 class House:
     """The housekeeper of one session while an agent runs it."""
 
-    def __init__(self, agent: Agent, session: Session, emit: Emit, *, now: Now, new_id: NewId) -> None:
+    def __init__(
+        self, agent: Agent, session: Session, emit: Emit, *, now: Now, new_id: NewId, engine: EngineRun | None = None
+    ) -> None:
         self.agent, self.session, self.emit = agent, session, emit
+        self.engine = engine or EngineRun.plain(session)
+        self.engine.bind(self._built_in, self._completed, emit)
         self._now, self._new_id = now, new_id
         self._calibration = 1.0
         self._declined_at: int | None = None
         self._window: int | None = agent.window
         self.pruning = Pruning(agent, session, emit, now=now)
+        self.notes = NoteTaker(
+            agent, session, emit, left=self._left, spent=partial(self._spent, "flush"),
+            ask=lambda last, leave: self.request(purpose="flush", extra=last, leave=leave),
+        )  # fmt: skip
         self.begin()
 
     def begin(self) -> None:
@@ -98,6 +89,15 @@ class House:
         self.prompt = self.agent.prompt(again)
         tools = sum(piece.tokens for piece in tools_size(self.agent.toolbox.tools))
         self.fixed = estimate.text(self.prompt.stable) + estimate.text(self.prompt.dynamic) + tools
+
+    def lineage(self, *, tell: bool = True) -> None:
+        """Remember what requests begin with now; of another model than before, older sizes are no measure."""
+        name = self.agent.chain[0].name
+        cause = changed(self.session, name, self.agent.toolbox.tools, self.prompt, tell=tell)
+        if cause == "model":
+            self.session.change_model(ModelChange(name))
+        if cause:
+            self.emit(events.PrefixBreak(cause))
 
     # Sizes ------------------------------------------------------------------------------------------------------------
 
@@ -134,23 +134,11 @@ class House:
 
     def sizes(self) -> Mapping[str, int]:
         """The sizes of the window's entries as they are sent, in tokens by id."""
-        window, marked = self.session.window(), cuts(self.session.view())
-        sizes = sizes_in(window)
-        for entry in self.shown().entries if marked else ():
-            if entry.id in marked:
-                sizes[entry.id] = estimate.entry(entry)
-        return sizes
+        return sizes_in(self.session.window())
 
     def size(self) -> Size:
-        """What the next request takes. A mark set since the last report makes that report stale."""
-        shown = self.shown()
-        for entry in reversed(shown.entries):
-            if isinstance(entry.body, PruneMark):
-                shown = msgspec.structs.replace(shown, kept=len(shown.entries))
-                break
-            if isinstance(entry.body, Said) and isinstance(entry.body.message, Assistant):
-                break
-        return measure(shown, self.sizes(), fixed=self.fixed, calibration=self._calibration)
+        """What the next request takes."""
+        return measure(self.session.view(), self.sizes(), fixed=self.fixed, calibration=self._calibration)
 
     def learn(self, answer: Assistant) -> None:
         """Take what a provider reported as the measure of the estimates that follow, and that its cache was touched."""
@@ -167,7 +155,7 @@ class House:
         self.pruning.images(self.sizes())
         self.prune(window)
         size = self.size()
-        if self._flush_due(window, size):
+        if self.notes.due(window, size.tokens, self.fixed):
             await self.flush(message)
         await self._compact_if_due(window, size)
 
@@ -178,7 +166,7 @@ class House:
         """
         window, settings = await self.window(), self.agent.compaction
         self.prune(window)
-        if not window or not settings.enabled:
+        if not window or not settings.enabled or self.engine.owns_compaction:
             return
         size, limits = self.size(), thresholds(window)
         early = settings.mid_turn_precheck.enabled or settings.mode == "default"
@@ -188,7 +176,7 @@ class House:
         over = size.tokens - limits.compact_at
         freed = self.pruning.trim(keep=1) if self.pruning.reducible() >= over * 3 // 2 else 0
         if freed < over:
-            if self._flush_due(window, size):
+            if self.notes.due(window, size.tokens, self.fixed):
                 await self.flush()
             await self.compact("budget", window, required=not early)
 
@@ -202,6 +190,8 @@ class House:
         why = reason(self.session.window(), size, limit=window, settings=settings, fixed=self.fixed)
         full = bool(window and size.tokens and size.tokens >= window - thresholds(window).reserve // LAST_RESORT)
         required = settings.enabled and full
+        if self.engine.owns_compaction:
+            return
         if (why is None and not required) or (self._backing_off(window, size) and not required):
             return
         await self.compact(why or "budget", window, required=required)
@@ -223,33 +213,53 @@ class House:
         focus: str | None = None,
         attempt: int = 1,
     ) -> Outcome:
-        """One compaction with its events. `required`: where the model's brief is refused, rules write one."""
-        settings = self.agent.compaction
-        if required:
-            settings = settings.model_copy(update={"fallback": "ledger"})
-        keep = settings.keep_recent_tokens >> (attempt - 1)
-        settings = settings.model_copy(update={"keep_recent_tokens": keep})
-        chain = self.agent.writers or self.agent.chain
-        base = self.request() if self._rides(trigger, window) else None
-        order = Order(settings, trigger, focus, window, self.fixed, chain=chain, base=base)
+        """One compaction with its events. `required`: where the model's brief is refused, rules write one.
+
+        Raises EngineError where the context engine fails; then nothing is written.
+        """
         self.emit(events.Compacting(trigger, self.size().tokens or 0, attempt))
         try:
-            outcome = await compact(
-                self.session.store,
-                self.session.key,
-                order,
-                now=self._now,
-                new_id=self._new_id,
-                on_progress=self._progress,
-                on_answer=partial(self._spent, "compaction", chain),
+            outcome = await self.engine.compact(
+                CompactionAsk(self.session.key, trigger, window, focus, required, attempt)
             )
-        except asyncio.CancelledError:
-            size = self.size().tokens or 0
-            self.emit(events.Compacted("declined", "cancelled", size, size, count=self.session.row().compactions))
+        except (asyncio.CancelledError, EngineError) as error:
+            size, why = self.size().tokens or 0, "engine" if isinstance(error, EngineError) else "cancelled"
+            self.emit(events.Compacted("declined", why, size, size, count=self.session.row().compactions))
             raise
         self._declined_at = self.size().tokens if isinstance(outcome, Declined) else None
         self._say(outcome)
+        if isinstance(outcome, Compacted):
+            await self.engine.maintain("compaction")
         return outcome
+
+    async def _built_in(self, ask: CompactionAsk, draft: str | None, flow: Flow | None) -> Outcome:
+        """The built-in compaction: what every engine can leave its own to."""
+        settings = self.agent.compaction
+        if ask.required:
+            settings = settings.model_copy(update={"fallback": "ledger"})
+        keep = settings.keep_recent_tokens >> (ask.attempt - 1)
+        settings = settings.model_copy(update={"keep_recent_tokens": keep})
+        chain = self.agent.writers or self.agent.chain
+        base = self.request() if flow is None and self._rides(ask.trigger, ask.window) else None
+        order = Order(
+            settings, ask.trigger, ask.focus, ask.window, self.fixed, chain=chain, base=base, given=draft,
+            flow=flow or compaction,
+        )  # fmt: skip
+        return await compact(
+            self.session.store,
+            self.session.key,
+            order,
+            now=self._now,
+            new_id=self._new_id,
+            on_progress=self._progress,
+            on_answer=partial(self._spent, "compaction", chain),
+        )
+
+    async def _completed(self, request: Request) -> Assistant:
+        """An answer of the session's model for its engine."""
+        answer = await complete(self.agent.chain, request)
+        self._spent("compaction", self.agent.chain, answer)
+        return answer
 
     def _spent(self, purpose: Literal["flush", "compaction"], chain: Sequence[Model], answer: Assistant) -> None:
         """Tell what a request of the house used."""
@@ -299,58 +309,12 @@ class House:
         self.emit(told)
         if isinstance(outcome, Compacted):
             self.begin()
+            self.lineage(tell=False)
             self.emit(events.PrefixBreak("compaction"))
 
-    # Notes ------------------------------------------------------------------------------------------------------------
-
-    def _flush_due(self, window: int | None, size: Size) -> bool:
-        settings, row = self.agent.flush, self.session.row()
-        if size.tokens is None or size.tokens - self.fixed < LEAST_TO_NOTE:
-            return False  # what is said so far is less than the prompt: there is nothing to note yet
-        return bool(settings.enabled and self.agent.note) and notes.due(
-            size.tokens,
-            window=window,
-            stored=row.window_bytes,
-            soft=settings.soft_threshold_tokens,
-            max_bytes=settings.force_flush_transcript_bytes,
-            state=self._state(),
-            generation=row.generation,
-        )
-
-    def _state(self) -> FlushState:
-        return msgspec.convert(self.session.row().meta.get(FACT, {}), FlushState)
-
     async def flush(self, waiting: User | None = None) -> None:
-        """Let the model write lasting notes, on a view of its own: neither request nor answer enters the transcript."""
-        state, generation = self._state(), self.session.row().generation
-        self.emit(events.Flushing())
-        outcome, why = await self._flushed(waiting)
-        state = notes.after(state, outcome, generation)
-        if outcome == "failed" and state.failures == 0:
-            outcome = "exhausted"
-        self.session.store.describe(self.session.key, {FACT: msgspec.to_builtins(state)})
-        self.emit(events.Flushed(outcome, why))
-
-    async def _flushed(self, waiting: User | None) -> tuple[notes.Outcome, str]:
-        """Ask and append. Whatever fails, the turn goes on."""
-        asked = self.request(
-            purpose="flush", extra=user(notes.prompt(self.agent.note_path()), synthetic=True), leave=waiting
-        )
-        left = self._left()
-        if left is not None and left < FLUSH_LEAST:
-            return "skipped", f"the window has about {max(0, left):,} tokens left, too few to ask for notes"
-        room = FLUSH_OUTPUT if left is None else min(FLUSH_OUTPUT, left - FLUSH_PROMPT)
-        asked = msgspec.structs.replace(asked, max_output=room)
-        try:
-            answer = await complete(chain := self.agent.flush_writers or self.agent.chain, asked)
-        except (ProviderError, ModelError) as error:
-            return "failed", str(error)
-        self._spent("flush", chain, answer)
-        done = notes.read(text_of(answer))
-        if done.outcome != "written" or self.agent.note is None:
-            return done.outcome, ""
-        problem = self.agent.note(done.note)
-        return ("failed", problem) if problem else ("written", "")
+        """Let the model write lasting notes now."""
+        await self.notes.flush(waiting)
 
     # Requests ---------------------------------------------------------------------------------------------------------
 
@@ -373,6 +337,25 @@ class House:
             context_edits=self.pruning.edits(self._window),
             purpose=purpose,
         )
+
+    async def next_request(self, *, first: bool) -> Request:
+        """The next request of a turn, as the context engine has it; `first` in its turn."""
+        request = self.request()
+        if self.engine.is_plain:
+            return request
+        window, spoken = await self.window(), [one for one in request.messages if isinstance(one, User)]
+        prompt = next((text_of(one) for one in reversed(spoken) if not one.synthetic), "")
+        tools = frozenset(tool.name for tool in request.tools)
+        budget = max(1, window - self.fixed) if window else None
+        assembled = await self.engine.assemble(
+            Assembly(self.session.key, request.messages, budget, prompt, first, tools, self.agent.chain[0].name)
+        )
+        added = [msgspec.structs.replace(one, synthetic=True) for one in assembled.append] if first else []
+        if added:
+            self.session.append(*added)
+        dynamic = "\n\n".join(part for part in (assembled.addition, request.dynamic) if part.strip())
+        messages = tuple(mend([*assembled.messages, *added]))
+        return msgspec.structs.replace(request, messages=messages, dynamic=dynamic)
 
     def _output(self) -> int | None:
         """The tokens the answer may have: what the settings say, and no more than the window has left."""

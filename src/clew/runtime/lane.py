@@ -32,6 +32,11 @@ class Lane:
         """Hand a message to the turn that runs: it is stored and sent before the turn's next request."""
         self._steering.append(message)
 
+    @property
+    def steering(self) -> bool:
+        """Whether a message was handed over that nobody has looked at."""
+        return bool(self._steering)
+
     def steered(self) -> list[User]:
         """The messages handed over since the last look."""
         taken, self._steering = self._steering, []

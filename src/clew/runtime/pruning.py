@@ -9,6 +9,7 @@ from clew.prune import gate, remote
 from clew.prune.gate import Route
 from clew.prune.mark import UNCUT, cuts
 from clew.prune.plan import Plan, images, results
+from clew.prune.tools import prunable
 from clew.prune.trim import saved, trimmed
 from clew.prune.worth import expected, worth
 from clew.runtime import events
@@ -107,7 +108,7 @@ class Pruning:
     # Room that is needed whatever it breaks ---------------------------------------------------------------------------
 
     def _results(self, keep: int) -> list[tuple[str, ToolResult]]:
-        """The results not yet shortened that may be: all but those of the last `keep` groups of messages."""
+        """The large results not yet shortened, but for those of the last `keep` groups of messages."""
         shown, marked = self.session.view(), cuts(self.session.view())
         spoken = [entry for entry in shown.entries if isinstance(entry.body, Said)]
         runs = groups([entry.body.message for entry in spoken if isinstance(entry.body, Said)])
@@ -118,15 +119,23 @@ class Pruning:
             if isinstance(entry.body, Said)
             and isinstance(entry.body.message, ToolResult)
             and not marked.get(entry.id, UNCUT).shortened
+            and saved(entry.body.message)
         ]
 
+    def _allowed(self, results: list[tuple[str, ToolResult]]) -> list[tuple[str, ToolResult]]:
+        return [(name, result) for name, result in results if prunable(result.tool, self.agent.pruning.tools)]
+
     def reducible(self, keep: int = 1) -> int:
-        """Roughly the tokens that trimming would free."""
-        return sum(saved(result) for _, result in self._results(keep)) // 4
+        """Roughly the tokens that trimming would free, of results that may be shortened."""
+        return sum(saved(result) for _, result in self._allowed(self._results(keep))) // 4
 
     def trim(self, *, keep: int) -> int:
-        """Show the large results shortened; the tokens that frees, 0 where there is none to shorten."""
-        chosen = [(name, result) for name, result in self._results(keep) if saved(result)]
+        """Show the large results shortened; the tokens that frees, 0 where there is none to shorten.
+
+        Those of tools the settings keep out are spared for as long as there are others.
+        """
+        large = self._results(keep)
+        chosen = self._allowed(large) or large
         if not chosen:
             return 0
         mark = self.session.mark(PruneMark("overflow", {name: "trim" for name, _ in chosen}))

@@ -1,8 +1,8 @@
 """A request was too large: compact, trim, ask again, at most three times, and replay nothing."""
 
+from clew.compact.outcome import Compacted
 from clew.errors import Exhausted, ProviderError, WindowOverflow
 from clew.models.refusal import complaint_of
-from clew.runtime.compaction import Compacted
 from clew.runtime.house import House
 from clew.tokens.window import OVERFLOW_ATTEMPTS
 

@@ -13,7 +13,7 @@ from clew.prompt.fixed import Count, ToolSchema
 from clew.prompt.report import Report, report
 from clew.prune.mark import project
 from clew.runtime.compaction import sizes_in, view_tokens
-from clew.store.port import Draft, Record, SessionRow, Slice, Store
+from clew.store.port import Draft, Owed, Record, SessionRow, Slice, Store
 from clew.tokens import estimate
 from clew.transcript import (
     Compaction,
@@ -91,6 +91,11 @@ class Session:
         bodies = [Said(message) for message in messages]
         return self._append([self._draft(body, estimate.message(body.message)) for body in bodies])
 
+    def finish(self, answer: Message, first: str, engine: str) -> list[Record]:
+        """Store the answer that ends the turn which entry `first` began, with the note that `engine` is owed it."""
+        draft = self._draft(Said(answer), estimate.message(answer))
+        return self._append([draft], Owed(self.key, first, engine, first, draft.id, draft.at))
+
     def mark(self, mark: PruneMark) -> Record:
         """Show results shortened from here on. The mark is durable before the request whose bytes it changes."""
         (record,) = self._append([self._draft(mark, 0)])
@@ -115,9 +120,9 @@ class Session:
             data={"reason": reason},
         )
 
-    def _append(self, drafts: list[Draft]) -> list[Record]:
+    def _append(self, drafts: list[Draft], owed: Owed | None = None) -> list[Record]:
         """Store drafts, and take them into the window that was read before if they follow right behind it."""
-        seen, stored = self._seen, self.store.append(self.key, drafts)
+        seen, stored = self._seen, self.store.append(self.key, drafts, owed=owed)
         if seen and stored and stored[0].entry.parent == seen.session.leaf:
             row = msgspec.structs.replace(seen.session, leaf=stored[-1].entry.id)
             self._seen = msgspec.structs.replace(seen, session=row, records=(*seen.records, *stored))
@@ -135,7 +140,7 @@ class Session:
         """Who takes how much of the window; `count` counts in place of the estimator, `prompt` and `tools` are what an
         agent sends beside the conversation."""
         stored = self.window()
-        shown, sizes = view(stored.entries), sizes_in(stored)
+        shown, sizes = project(view(stored.entries)), sizes_in(stored)
         return report(shown, sizes, window=window, source=source, count=count, prompt=prompt, tools=tools)
 
     def compactions(self) -> list[Wound]:

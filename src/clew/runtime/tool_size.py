@@ -1,12 +1,12 @@
 """A tool's result cut to what a window bears: at line ends, never inside a character, with the way to the rest."""
 
-import unicodedata
 from collections.abc import Callable
 
 import msgspec
 
 from clew.tokens import estimate
 from clew.transcript import Block, Media, Text, clean
+from clew.transcript.characters import border
 from clew.workspace.port import Output
 
 SHARE = 0.3
@@ -25,9 +25,6 @@ NOTICE_TOKENS = 60
 EMPTY = "(no output)"
 LARGEST_MEDIA = 5_000_000
 """Characters of base64 in one image, sound or document (Anthropic's bound of 5 MB)."""
-JOINER = "\u200d"
-LONGEST_CHARACTER = 24
-"""Code points after which a character is cut all the same."""
 
 Save = Callable[[str], str | None]
 """Keeps a text that is too long to show; where it can be read, or None where it cannot be kept."""
@@ -124,7 +121,7 @@ def _prefix(text: str, most: int) -> int:
     at = _longest(min(len(text), most * CHARS_PER_TOKEN), lambda size: estimate.text(text[:size]) <= most)
     if at < len(text) and (line := text.rfind("\n", int(at * (1 - AT_LINE)), at)) >= 0:
         return line + 1
-    return _border(text, at, -1) or _border(text, at, +1)
+    return border(text, at, -1) or border(text, at, +1)
 
 
 def _suffix(text: str, most: int) -> int:
@@ -135,7 +132,7 @@ def _suffix(text: str, most: int) -> int:
     at = len(text) - size
     if at and (line := text.find("\n", at, at + int(size * AT_LINE))) >= 0:
         return line + 1
-    return _border(text, at, +1)
+    return border(text, at, +1)
 
 
 def _longest(most: int, fits: Callable[[int], bool]) -> int:
@@ -147,31 +144,3 @@ def _longest(most: int, fits: Callable[[int], bool]) -> int:
         middle = (least + most) // 2
         least, most = (middle, most) if fits(middle) else (least, middle)
     return least
-
-
-def _border(text: str, at: int, step: int) -> int:
-    """The nearest position in a direction that parts no character that is written as several."""
-    for place in range(at, at + step * LONGEST_CHARACTER, step):
-        if place <= 0 or place >= len(text):
-            return max(0, min(place, len(text)))
-        if not _within(text[place - 1], text[place]) and not _in_flag(text, place):
-            return place
-    return at
-
-
-def _within(before: str, behind: str) -> bool:
-    """Whether two neighbours belong to one character as people see it: accents, joined emoji, skins, CR LF."""
-    return (
-        unicodedata.category(behind) in ("Mn", "Me")
-        or JOINER in (before, behind)
-        or (before, behind) == ("\r", "\n")
-        or "\U0001f3fb" <= behind <= "\U0001f3ff"
-    )
-
-
-def _in_flag(text: str, place: int) -> bool:
-    """Whether a position lies between the two letters of a flag: behind an odd number of such letters."""
-    start = place
-    while start and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff":
-        start -= 1
-    return (place - start) % 2 == 1 and "\U0001f1e6" <= text[place] <= "\U0001f1ff"

@@ -7,7 +7,7 @@ from collections import deque
 import msgspec
 
 from clew.clock import NewId, Now
-from clew.errors import Exhausted, ModelError, PromptTooLarge, ProviderError, WindowOverflow
+from clew.errors import EngineError, Exhausted, ModelError, PromptTooLarge, ProviderError, WindowOverflow
 from clew.memory.flush import Gate, strip_silent
 from clew.models import failover
 from clew.models.failover import complete
@@ -16,6 +16,7 @@ from clew.models.refusal import complaint_of
 from clew.models.silent import silent_overflow
 from clew.runtime import events
 from clew.runtime.agent import Agent, Ask
+from clew.runtime.engine_run import EngineRun
 from clew.runtime.events import Emit, Ended
 from clew.runtime.house import House
 from clew.runtime.lane import Lane
@@ -34,13 +35,23 @@ class Turn:
     """A turn of one agent on one session."""
 
     def __init__(
-        self, agent: Agent, session: Session, lane: Lane, emit: Emit, *, now: Now, new_id: NewId, ask: Ask | None = None
+        self,
+        agent: Agent,
+        session: Session,
+        lane: Lane,
+        emit: Emit,
+        *,
+        now: Now,
+        new_id: NewId,
+        ask: Ask | None = None,
+        engine: EngineRun | None = None,
     ) -> None:
         self.agent, self.session, self.lane, self.emit, self.ask = agent, session, lane, emit, ask
-        self.house = House(agent, session, emit, now=now, new_id=new_id)
+        self.house = House(agent, session, emit, now=now, new_id=new_id, engine=engine)
+        self.engine = self.house.engine
         self.recovery = Recovery(self.house)
         self.steps = 0
-        self._partial = ""
+        self._began, self._partial = "", ""
         self._acting: Call | None = None
         self._seen: deque[tuple[str, bytes, str]] = deque(maxlen=LOOP_WINDOW_BEFORE)
 
@@ -49,7 +60,10 @@ class Turn:
         async with self.lane.hold():
             self._start_afresh()
             try:
-                return self._settle(await self._turn(message))
+                ended = await self._turn(message)
+                if ended.outcome == "done" and (last := self.session.row().leaf):
+                    await self.engine.end_turn(self._began, last)
+                return self._settle(ended)
             except asyncio.CancelledError:
                 self._keep_partial()
                 self._settle(Ended("cancelled", steps=self.steps))
@@ -68,8 +82,10 @@ class Turn:
         left = unfinished(self.session)
         if left is not None and self.session.row().meta.get(SETTLED) != left:
             self.emit(events.Interrupted(left))
-        self._admit(message)
+        await self.engine.begin_turn()
+        self._began = self._admit(message)
         self.house.begin()
+        self.house.lineage()
         try:
             await self.house.before_turn(message)
             return await self._loop()
@@ -78,6 +94,8 @@ class Turn:
         except Exhausted as done:
             code = "request_limit" if done.terminal else "overflow"
             return Ended("overflow", code=code, detail=str(done), steps=self.steps, facts={"attempts": done.attempts})
+        except EngineError as error:
+            return Ended("failed", code="engine", detail=str(error), steps=self.steps)
         except (ProviderError, ModelError) as error:
             complaint = complaint_of(error)
             code = complaint.kind if complaint else "model" if isinstance(error, ModelError) else "provider"
@@ -86,8 +104,11 @@ class Turn:
     async def _loop(self) -> Ended:
         while True:
             answer = await self._answer()
-            self.session.append(answer)
-            calls = list(calls_of(answer))
+            calls, owing = list(calls_of(answer)), self.engine.owing
+            if owing and not calls and not self.lane.steering:
+                self.session.finish(answer, self._began, owing)
+            else:
+                self.session.append(answer)
             for call in calls:
                 self.session.append(await self._act(call, len(calls)))
             if self._looping():
@@ -101,22 +122,26 @@ class Turn:
                 return Ended("failed", code="steps", detail=f"{self.steps} requests", steps=self.steps)
             await self.house.before_step()
 
-    def _admit(self, message: User) -> None:
-        """Store the message: from here on it cannot be lost. One sent again, after a turn that failed, is there."""
+    def _admit(self, message: User) -> str:
+        """Store the message: from here on it cannot be lost. One sent again, after a turn that failed, is there.
+
+        Returns the id of its entry.
+        """
         last = next((one for one in reversed(self.session.view().entries) if isinstance(one.body, Said)), None)
         if last is not None and isinstance(last.body, Said) and last.body.message == message:
             self.emit(events.Admitted(last.id))
-            return
+            return last.id
         (record,) = self.session.append(message)
         self.emit(events.Admitted(record.entry.id))
+        return record.entry.id
 
     async def _answer(self) -> Assistant:
         """One answer, however often it takes to make the request fit."""
         while True:
-            if not await self.house.surely_fits():
+            if not self.engine.owns_compaction and not await self.house.surely_fits():
                 await self.recovery.overflowed(None)
                 continue
-            request = self.house.request()
+            request = await self.house.next_request(first=self.steps == 0)
             self.steps += 1
             self.emit(events.Asking(self.agent.chain[0].name, self.house.size().tokens, self.steps))
             self.house.pruning.asking()
@@ -156,6 +181,8 @@ class Turn:
                 self.emit(events.Waiting(event.model, event.delay_s, str(event.error)))
             case failover.Switched():
                 self.emit(events.Switched(event.model, event.next, str(event.error)))
+            case failover.Lost():
+                self.emit(events.Spent("turn", event.model, None))
 
     async def _act(self, call: Call, among: int) -> ToolResult:
         """One call of so many carried out, its result stored by the caller before anything else happens."""

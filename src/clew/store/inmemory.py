@@ -8,6 +8,7 @@ from typing import Any, Self
 import msgspec
 
 from clew.errors import StoreError
+from clew.store.inmemory_search import Spoken, WordScan, spoken
 from clew.store.place import (
     Known,
     Placed,
@@ -15,6 +16,7 @@ from clew.store.place import (
     chosen,
     described,
     fresh,
+    is_new,
     json_value,
     moved,
     named_by,
@@ -28,7 +30,8 @@ from clew.store.place import (
     unknown_session,
     window_start,
 )
-from clew.store.port import Draft, Event, Record, SessionRow, Slice
+from clew.store.port import Draft, Event, Found, Owed, Record, Search, SessionRow, Slice
+from clew.store.rank import best, tidy
 from clew.transcript import Compaction, kind_of
 
 
@@ -38,6 +41,9 @@ class _Session:
         self.records: list[Record] = []
         self.by_id: dict[str, Record] = {}
         self.claim = ("", 0)
+        self.spoken: list[Spoken] = []
+        self.searched = 0
+        self.owed: dict[str, Owed] = {}
 
 
 class InMemoryStore:
@@ -73,14 +79,43 @@ class InMemoryStore:
         wanted = [row for row in rows if row.key.startswith(prefix) and row.updated >= (active_since or row.updated)]
         return sorted(wanted, key=lambda row: (-row.updated, row.key))[:limit]
 
-    def append(self, key: str, drafts: Sequence[Draft]) -> list[Record]:
+    def append(self, key: str, drafts: Sequence[Draft], *, owed: Owed | None = None) -> list[Record]:
         """See the port."""
         with self._lock:
             session = self._session(key)
             placed = place(session.row, drafts, _known(session, named_by(drafts)))
+            new = owed is not None and is_new(session.owed.get(owed.turn), owed)
             _insert(session, placed)
             session.row = appended(session.row, placed)
+            if owed is not None and new:
+                session.owed[owed.turn] = owed
         return [one.record for one in placed]
+
+    def owed(self, key: str | None = None) -> list[Owed]:
+        """See the port."""
+        with self._lock:
+            held = [session for name, session in self._open().items() if key in (None, name)]
+            found = [one for session in held for one in session.owed.values()]
+        return sorted(found, key=lambda one: one.at)
+
+    def settle(self, key: str, turn: str, *, error: str | None = None, blocked: bool = False) -> None:
+        """See the port."""
+        with self._lock:
+            owed = self._session(key).owed
+            if error is None:
+                owed.pop(turn, None)
+            elif turn in owed:
+                more = {"attempts": owed[turn].attempts + 1, "error": error, "blocked": blocked}
+                owed[turn] = msgspec.structs.replace(owed[turn], **more)
+
+    def reopen(self, key: str) -> int:
+        """See the port."""
+        with self._lock:
+            owed = self._session(key).owed
+            blocked = [one for one in owed.values() if one.blocked]
+            for one in blocked:
+                owed[one.turn] = msgspec.structs.replace(one, blocked=False, attempts=0)
+        return len(blocked)
 
     def commit(
         self,
@@ -148,6 +183,29 @@ class InMemoryStore:
         """See the port."""
         with self._lock:
             return chosen(name, [(key, record) for key in self._open() for record in self.compactions(key)])
+
+    def search(self, key: str, wanted: Search) -> list[Found]:
+        """See the port."""
+        wanted = tidy(wanted)
+        with self._lock:
+            session = self._session(key)
+            _catch_up(session)
+            fits = best(WordScan(session.spoken, wanted), wanted, session.row.entries)
+            return [Found(session.records[seq - 1], score) for seq, score in fits]
+
+    def indexed(self, key: str) -> tuple[int, int]:
+        """See the port."""
+        with self._lock:
+            session = self._session(key)
+            return session.searched, session.row.entries
+
+    def reindex(self, key: str) -> int:
+        """See the port."""
+        with self._lock:
+            session = self._session(key)
+            session.spoken, session.searched = [], 0
+            _catch_up(session)
+            return session.searched
 
     def events(self, key: str | None = None, *, after: int = 0, limit: int | None = None) -> list[Event]:
         """See the port."""
@@ -217,3 +275,8 @@ def _known(session: _Session, names: Iterable[str]) -> dict[str, Known]:
 def _insert(session: _Session, placed: Sequence[Placed]) -> None:
     session.records += [one.record for one in placed]
     session.by_id |= {one.record.entry.id: one.record for one in placed}
+
+
+def _catch_up(session: _Session) -> None:
+    session.spoken += spoken(session.records[session.searched :])
+    session.searched = len(session.records)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from clew.errors import AmbiguousName, BadInput, Conflict, DamagedStore, SessionExists, UnknownEntry, UnknownSession
-from clew.store.port import Draft, Record, SessionRow, Slice
+from clew.store.port import Draft, Owed, Record, SessionRow, Slice
 from clew.transcript import Compaction, Entry, Reset, Undo, clean, decode, encode, kind_of, path
 from clew.transcript.codec import scrub
 
@@ -82,6 +82,18 @@ def appended(row: SessionRow, placed: Sequence[Placed]) -> SessionRow:
         window_tokens=row.window_tokens + sum(record.tokens for record in records),
         window_bytes=row.window_bytes + sum(record.size for record in records),
     )
+
+
+def is_new(known: Owed | None, owed: Owed) -> bool:
+    """Whether a turn is owed for the first time. Raises BadInput for another turn under the same name."""
+    if known is None:
+        return True
+    if (known.engine, known.first, known.last) != (owed.engine, owed.first, owed.last):
+        raise BadInput(
+            f"The turn {owed.turn} is owed to the engine {known.engine} already, as {known.first} to {known.last}; "
+            "nothing was stored."
+        )
+    return False
 
 
 def moved(

@@ -10,7 +10,11 @@ Laws, which `clew.testing.StoreContract` checks over every adapter:
    `append` never changes the generation: messages that arrive during a compaction stay after its boundary.
 6. **The window is read, not the history.** What `window` costs depends on what it returns, not on the session's age.
 7. **Shared.** Two processes may use one store at once; one of them waits for the other, bounded, then StoreBusy.
-8. **Honest.** A torn, foreign or newer file raises DamagedStore, ForeignStore or NewerSchema and is left untouched.
+8. **Owed.** A turn that `append` was given with its last entry is handed out by `owed` until `settle` says it is done:
+   oldest first, each once, whatever was killed in between.
+9. **Found.** `search` sees every message stored before the call. What it needs for that is derived from the entries,
+   is paid for by the searches and not by `append`, and goes when the session is deleted.
+10. **Honest.** A torn, foreign or newer file raises DamagedStore, ForeignStore or NewerSchema and is left untouched.
 """
 
 from collections.abc import Iterator, Sequence
@@ -90,6 +94,38 @@ class Slice(msgspec.Struct, frozen=True):
         return tuple(record.entry for record in self.records)
 
 
+Phrase = tuple[str, ...]
+"""Terms in a row, as `clew.recall.terms.terms` makes them."""
+
+
+class Search(msgspec.Struct, frozen=True):
+    """What to look for in the messages of a session."""
+
+    phrases: tuple[Phrase, ...] = ()
+    """The more of them a message holds, and the rarer they are, the better it fits; the first 32 count. None at all:
+    the newest messages that pass the filters."""
+    every: bool = False
+    """Whether a message must hold all of them."""
+    without: tuple[Phrase, ...] = ()
+    """Phrases a message must not hold."""
+    roles: tuple[str, ...] = ()
+    """`user`, `assistant`, `tool`; empty for all. A shell command of the user's is the user's."""
+    since: int | None = None
+    until: int | None = None
+    """The times between which it was said, both included: milliseconds since 1970-01-01 UTC."""
+    before: int | None = None
+    """Only messages with a smaller `seq`."""
+    limit: int = 20
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A message that fits a search."""
+
+    record: Record
+    score: float
+    """How well; bigger is better, and comparable within one search only."""
+
+
 class Event(msgspec.Struct, frozen=True):
     """Something that happened to a session, for logs and pages."""
 
@@ -99,6 +135,27 @@ class Event(msgspec.Struct, frozen=True):
     kind: str
     """Such as `created`, `imported`, `compaction`, `reset`, `undo`, `pin`."""
     data: dict[str, Any] = {}
+
+
+class Owed(msgspec.Struct, frozen=True):
+    """A finished turn that a context engine has still to take over."""
+
+    key: str
+    turn: str
+    """What makes it the same turn however often it is handed over: the id of the message that began it."""
+    engine: str
+    """The id of the engine it is for."""
+    first: str
+    last: str
+    """Ids of the turn's first and last entry."""
+    at: int
+    """Milliseconds since 1970-01-01 UTC."""
+    attempts: int = 0
+    """How often handing it over failed."""
+    error: str = ""
+    """Why it failed last."""
+    blocked: bool = False
+    """Whether it is tried no more until somebody asks for that."""
 
 
 class Store(Protocol):
@@ -118,12 +175,28 @@ class Store(Protocol):
         """The sessions whose key starts with `prefix`, the most recently used first."""
         ...
 
-    def append(self, key: str, drafts: Sequence[Draft]) -> list[Record]:
+    def append(self, key: str, drafts: Sequence[Draft], *, owed: Owed | None = None) -> list[Record]:
         """Store entries at the end of a session and return them as a reader will see them. None at all is fine.
 
-        Raises UnknownSession, and BadInput for an id that is taken, a parent that is not stored, or a body that could
-        not be read back; then nothing is stored.
+        `owed` is the turn that ends with them, stored in the same transaction; one that is owed already stays as it is.
+        Raises UnknownSession, and BadInput for an id that is taken, a parent that is not stored, a body that could not
+        be read back, or a turn that is owed to another engine or with another end; then nothing is stored.
         """
+        ...
+
+    def owed(self, key: str | None = None) -> list[Owed]:
+        """The turns still to be handed over, oldest first: of one session, or of all."""
+        ...
+
+    def settle(self, key: str, turn: str, *, error: str | None = None, blocked: bool = False) -> None:
+        """A turn was handed over and is owed no more; or (`error`) that failed, and it stays, `blocked` for good.
+
+        Nothing happens where it is not owed. Raises UnknownSession.
+        """
+        ...
+
+    def reopen(self, key: str) -> int:
+        """Have the blocked turns of a session tried again; how many there were. Raises UnknownSession."""
         ...
 
     def commit(
@@ -182,6 +255,23 @@ class Store(Protocol):
 
         Raises UnknownEntry, AmbiguousName.
         """
+        ...
+
+    def search(self, key: str, wanted: Search) -> list[Found]:
+        """The messages that fit best, best first, of equals the newer first; side branches and all of history included.
+
+        Looked at are a message's words, its calls' names and arguments, and a result's text; not reasoning. A phrase
+        that thousands of messages hold is ranked over the newest 2,000 of them at most. Raises UnknownSession, and StoreError
+        where the store has no means to search.
+        """
+        ...
+
+    def indexed(self, key: str) -> tuple[int, int]:
+        """Up to which `seq` the search index knows a session, and the session's last. Raises UnknownSession."""
+        ...
+
+    def reindex(self, key: str) -> int:
+        """Drop what search derived from a session, make it anew, and say up to which `seq`. Raises UnknownSession."""
         ...
 
     def events(self, key: str | None = None, *, after: int = 0, limit: int | None = None) -> list[Event]:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import msgspec
 
+from clew.store import sqlite_search
 from clew.store.place import (
     Known,
     Placed,
@@ -16,6 +17,7 @@ from clew.store.place import (
     chosen,
     described,
     fresh,
+    is_new,
     json_bytes,
     moved,
     named_by,
@@ -28,7 +30,8 @@ from clew.store.place import (
     unknown_session,
     window_start,
 )
-from clew.store.port import Draft, Event, Record, SessionRow, Slice
+from clew.store.port import Draft, Event, Found, Owed, Record, Search, SessionRow, Slice
+from clew.store.rank import best, tidy
 from clew.store.sql import queries
 from clew.store.sqlite_file import SqliteFile
 from clew.transcript import SCHEMA, clean, decode
@@ -71,14 +74,36 @@ class SqliteStore:
         with self._file.reading() as db:
             return [_row(found) for found in db.execute(SQL["sessions"], wanted)]
 
-    def append(self, key: str, drafts: Sequence[Draft]) -> list[Record]:
+    def append(self, key: str, drafts: Sequence[Draft], *, owed: Owed | None = None) -> list[Record]:
         """See the port."""
         with self._file.writing() as db:
             ident, row = _session(db, key)
             placed = place(row, drafts, _known(db, ident, named_by(drafts)))
             _insert(db, ident, placed)
             _update(db, ident, appended(row, placed))
+            if owed is not None:
+                found = db.execute(SQL["owed_turn"], {"key": key, "turn": owed.turn}).fetchone()
+                if is_new(_owed(found) if found else None, owed):
+                    db.execute(SQL["owe"], msgspec.structs.asdict(owed) | {"session": ident})
         return [one.record for one in placed]
+
+    def owed(self, key: str | None = None) -> list[Owed]:
+        """See the port."""
+        with self._file.reading() as db:
+            return [_owed(found) for found in db.execute(SQL["owed"], {"key": None if key is None else clean(key)})]
+
+    def settle(self, key: str, turn: str, *, error: str | None = None, blocked: bool = False) -> None:
+        """See the port."""
+        with self._file.writing() as db:
+            ident, _ = _session(db, key)
+            wanted = {"session": ident, "turn": turn, "error": clean(error or ""), "blocked": int(blocked)}
+            db.execute(SQL["settled" if error is None else "unsettled"], wanted)
+
+    def reopen(self, key: str) -> int:
+        """See the port."""
+        with self._file.writing() as db:
+            ident, _ = _session(db, key)
+            return db.execute(SQL["reopened"], {"session": ident}).rowcount
 
     def commit(
         self,
@@ -147,6 +172,34 @@ class SqliteStore:
             found = [(key, _record(rest)) for key, *rest in db.execute(SQL["find_compaction"], {"name": clean(name)})]
         return chosen(name, found)
 
+    def search(self, key: str, wanted: Search) -> list[Found]:
+        """See the port."""
+        wanted = tidy(wanted)
+        self._catch_up(key)
+        with self._file.reading() as db:
+            ident, row = _session(db, key)
+            if not (last := sqlite_search.reached(db, ident)):
+                return []
+            fits = best(sqlite_search.WordIndex(db, ident, last, wanted), wanted, row.entries)
+            seqs = sqlite_search.json_list([seq for seq, _ in fits])
+            rows = db.execute(sqlite_search.SQL["records"], {"session": ident, "seqs": seqs})
+            records = {record.seq: record for record in map(_record, rows)}
+        return [Found(records[seq], score) for seq, score in fits]
+
+    def indexed(self, key: str) -> tuple[int, int]:
+        """See the port."""
+        with self._file.reading() as db:
+            ident, row = _session(db, key)
+            return sqlite_search.reached(db, ident), row.entries
+
+    def reindex(self, key: str) -> int:
+        """See the port."""
+        with self._file.writing() as db:
+            ident, _ = _session(db, key)
+            sqlite_search.forget(db, ident)
+        self._catch_up(key)
+        return self.indexed(key)[0]
+
     def events(self, key: str | None = None, *, after: int = 0, limit: int | None = None) -> list[Event]:
         """See the port."""
         query, wanted = ("events", {}) if key is None else ("events_of", {"key": clean(key)})
@@ -172,6 +225,7 @@ class SqliteStore:
         """See the port."""
         with self._file.writing() as db:
             ident, _ = _session(db, key)
+            sqlite_search.forget(db, ident)
             db.execute(SQL["delete"], {"session": ident})
 
     def close(self) -> None:
@@ -183,6 +237,24 @@ class SqliteStore:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def _catch_up(self, key: str) -> None:
+        """Bring the index of a session up to where the session is now; what is stored meanwhile is for the next call.
+
+        Each batch is read and turned into terms first, and only then is everybody else kept from writing.
+        """
+        goal: int | None = None
+        while True:
+            with self._file.reading() as db:
+                ident, row = _session(db, key)
+                goal = row.entries if goal is None else goal
+                batch = sqlite_search.unread(db, ident)
+            if batch.after >= goal or not batch.rows:
+                return
+            rows = sqlite_search.prepared(batch)
+            with self._file.writing() as db:
+                if _session(db, key)[0] == ident:
+                    sqlite_search.add(db, ident, batch, rows)
 
     def _read(self, key: str, after: int, limit: int) -> list[Record]:
         with self._file.reading() as db:
@@ -247,6 +319,11 @@ def _records(db: sqlite3.Connection, query: str, wanted: dict[str, Any]) -> list
 def _record(found: Sequence[Any]) -> Record:
     seq, tokens, size, version, data = found
     return Record(seq, decode(data, schema=version), tokens, size)
+
+
+def _owed(found: Sequence[Any]) -> Owed:
+    columns = dict(zip(Owed.__struct_fields__, found, strict=True))
+    return Owed(**columns | {"blocked": bool(columns["blocked"])})
 
 
 def _happened(db: sqlite3.Connection, ident: int | None, at: int, kind: str, data: dict[str, Any]) -> None:

@@ -19,11 +19,15 @@ from clew.store.port import Store
 from clew.testing.scene import KEY, WORDS, brief, ids, said, state, wind_up
 from clew.testing.store_append import AppendContract
 from clew.testing.store_lookup import LookupContract
+from clew.testing.store_owed import OwedContract
+from clew.testing.store_search import SearchContract, fits
 from clew.testing.store_sessions import SessionsContract
 from clew.testing.store_window import WindowContract
 
 
-class StoreContract(SessionsContract, AppendContract, WindowContract, LookupContract, ABC):
+class StoreContract(
+    SessionsContract, AppendContract, WindowContract, LookupContract, OwedContract, SearchContract, ABC
+):
     """The tests for any store. A subclass says how to open one."""
 
     @abstractmethod
@@ -83,3 +87,15 @@ class DurableStoreContract(StoreContract):
                 assert found.session.boundary == (found.boundary and found.boundary.entry.id)
             writing.result()
         assert store.session(KEY).entries == 1200
+
+    def test_an_index_serves_every_handle(self, store: Store, tmp_path: Path) -> None:
+        store.append(KEY, [said(f"e{number}", f"needle hay{number}") for number in range(3000)])
+        with self.open(tmp_path) as other, ThreadPoolExecutor(2) as pool:
+            found = [pool.submit(fits, one, "needle hay7") for one in (store, other, store, other)]
+            assert {one.result()[0] for one in found} == {"e7"}
+            other.append(KEY, [said("late", "needle late")])
+            assert fits(store, "late") == ["late"]
+            assert store.indexed(KEY) == other.indexed(KEY) == (3001, 3001)
+            other.delete(KEY)
+            store.create(KEY, at=1)
+            assert fits(store, "needle") == fits(other, "needle") == []

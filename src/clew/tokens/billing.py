@@ -17,6 +17,9 @@ Sums = TypeVar("Sums", "Billing", "Break")
 NEWEST = 16
 """Changes whose own account is kept, the newest ones; those before them are in the sums of their cause."""
 
+DEEPEST = 4
+"""Compactions one below the other that can be taken back with what was freed before them standing again."""
+
 
 class Pricing(Protocol):
     """What a model costs."""
@@ -82,14 +85,17 @@ class Break(msgspec.Struct, frozen=True, omit_defaults=True):
     extra: float = 0.0
     """US dollars that was dearer than reading them from the cache, the newly said included: at most."""
     unpriced: int = 0
-    """Requests among these without a price: `saved` and `extra` are lower bounds."""
+    """Requests among these without a price: `saved` is a lower bound."""
+    unpaid: int = 0
+    """Breaks whose next request has no price, or reported nothing: `extra` is a lower bound."""
     own: Billing = Billing()
     """The requests made for the change itself: those that wrote a brief."""
 
     @property
     def net(self) -> float | None:
         """US dollars saved less what the change cost; None where a part of it is unknown."""
-        return None if self.unpriced or self.own.unpriced else self.saved - self.extra - self.own.money
+        unknown = self.unpriced or self.unpaid or self.own.unpriced
+        return None if unknown else self.saved - self.extra - self.own.money
 
 
 class Account(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -105,6 +111,8 @@ class Account(msgspec.Struct, frozen=True, omit_defaults=True):
     """Tokens by which each request is shorter now, by the change that freed them: `cause:id`, or a cause alone."""
     newest: str = ""
     """The id of the compaction that `standing` counts from; empty for none."""
+    below: dict[str, dict[str, int]] = {}
+    """What stood before each of the newest compactions, by the boundary it stood on, for when one is taken back."""
     broken: str = ""
     """The newest break, named as in `standing`, until a request has paid for it."""
 
@@ -128,33 +136,51 @@ class Account(msgspec.Struct, frozen=True, omit_defaults=True):
     def broke(self, cause: str, *, freed: int = 0, id: str = "", own: Billing | None = None) -> "Account":
         """The account after a break of the prefix, of the change `id` where it has one.
 
-        A compaction takes the place of all that stood before it.
+        A compaction takes the place of all that stood before it: what that shortens of the kept tail is not counted on.
         """
         name, change = f"{cause}:{id}" if id else cause, Break(1, freed, own=own or Billing())
         anew = cause == "compaction" and bool(id)
         standing = {} if anew else self.standing
+        below = dict([*self.below.items(), (self.newest, self.standing)][-DEEPEST:]) if anew else self.below
         return msgspec.structs.replace(
             self,
             breaks=_joined(self.breaks, {cause: change}),
             changes=_newest(_joined(self.changes, {name: change} if id else {})),
             standing=_folded({**standing, name: standing.get(name, 0) + freed}) if freed else standing,
             newest=id if anew else self.newest,
+            below=below,
             broken=name,
         )
 
     def carried(self, boundary: str | None) -> "Account":
         """An empty account that goes on from this one, on a view that starts at `boundary`.
 
-        Where that is not the compaction counted from (a reset, an undo), nothing that was freed counts any more.
+        Where a compaction was taken back, what stood before it stands again, beside the marks that were set since.
+        Anywhere else (a reset, another's compaction) nothing that was freed counts any more.
         """
-        if self.newest != (boundary or ""):
-            return Account(newest=boundary or "", broken=self.broken)
-        return Account(standing=self.standing, newest=self.newest, broken=self.broken)
+        levels = {**self.below, self.newest: self.standing}
+        names, at = list(levels), boundary or ""
+        if at not in levels:
+            return Account(newest=at, broken=self.broken)
+        depth = names.index(at)
+        standing = dict(levels[at])
+        for name in names[depth + 1 :]:
+            for change, tokens in levels[name].items():
+                if _cause(change) != "compaction":
+                    standing[change] = standing.get(change, 0) + tokens
+        below = {name: self.below[name] for name in names[:depth]}
+        return Account(standing=_folded(standing), newest=at, below=below, broken=self.broken)
 
-    def merge(self, later: "Account") -> "Account":
-        """This account and one `carried` on from it (or beside it) as one: sums add up, the later one's state holds."""
+    def merge(self, later: "Account", *, began: str | None = None, boundary: str | None = None) -> "Account":
+        """This account and one `carried` on from it (or beside it) as one: sums add up, the later one's state holds.
+
+        `began` is what `newest` was here when the later one was carried on (None: what it is). Where it is another now,
+        somebody else moved the view, and the state here holds, unless the view starts where only the later one says.
+        """
+        moved = began is not None and began != self.newest
+        state = self if moved and (self.newest == (boundary or "") or later.newest != (boundary or "")) else later
         return msgspec.structs.replace(
-            later,
+            state,
             models=_billed(self.models, later.models),
             breaks=_joined(self.breaks, later.breaks),
             changes=_newest(_joined(self.changes, later.changes)),
@@ -203,11 +229,11 @@ def _gain(tokens: int, price: Pricing | None) -> Break:
 def _paid(usage: Usage, price: Pricing | None) -> Break:
     """The first request after a break; nothing where the provider does not tell of a cache."""
     if usage.cache_read is None and usage.cache_write is None:
-        return Break()
+        return Break(unpaid=int(usage.input is None))
     past = (usage.input or 0) + (usage.cache_write or 0)
     warm = Usage(output=usage.output, cache_read=past + (usage.cache_read or 0))
     dearer = price.cost(usage) - price.cost(warm) if price else 0.0
-    return Break(rewritten=past, extra=max(0.0, dearer), unpriced=int(not price))
+    return Break(rewritten=past, extra=max(0.0, dearer), unpaid=int(past > 0 and not price))
 
 
 def _billed(one: dict[str, dict[str, Billing]], other: dict[str, dict[str, Billing]]) -> dict[str, dict[str, Billing]]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from clew.transcript import Assistant, Compaction, Entry, ModelChange, Pin, Said, Undo, Usage, View
+from clew.transcript import Assistant, Compaction, Entry, ModelChange, Pin, PruneMark, Said, Undo, Usage, View
 
 LOWEST_FACTOR, HIGHEST_FACTOR = 0.5, 2.0
 """How far a reported size may pull the estimates. More than that is no other tokenizer but other contents."""
@@ -37,7 +37,7 @@ def measure(view: View, sizes: Mapping[str, int], *, fixed: int = 0, calibration
     """
     for index in range(len(view.entries) - 1, view.kept - 1, -1):
         entry = view.entries[index]
-        if isinstance(entry.body, Undo | ModelChange):
+        if isinstance(entry.body, Undo | ModelChange | PruneMark):
             break  # older reports are of another view, or from another tokenizer
         if (anchor := _reported(entry)) is not None:
             own = () if _usage(entry).output else (entry,)

@@ -13,6 +13,7 @@ from clew.transcript.entry import (
     LedgerItem,
     Line,
     ModelChange,
+    Node,
     Pin,
     PruneMark,
     Reset,
@@ -49,8 +50,9 @@ from clew.transcript.view import View, brief_text, view
 
 __all__ = [
     "SCHEMA", "Assistant", "Attempt", "Block", "Body", "Call", "Compaction", "Custom", "Entry", "Finding", "Foreign",
-    "Ledger", "LedgerItem", "Line", "Media", "Message", "ModelChange", "Pin", "PruneMark", "Reset", "Said", "Sender",
-    "Shell", "Text", "Thinking", "ToolResult", "Trigger", "Undo", "Usage", "User", "Verdict", "View", "assistant",
-    "blocks_of", "boundary", "brief_text", "calls_of", "clean", "dangling", "decode", "encode", "groups", "kind_of",
+    "Ledger", "LedgerItem", "Line", "Media", "Message", "ModelChange", "Node", "Pin", "PruneMark", "Reset", "Said",
+    "Sender", "Shell", "Text", "Thinking", "ToolResult", "Trigger", "Undo", "Usage", "User", "Verdict", "View",
+    "assistant", "blocks_of", "boundary", "brief_text", "calls_of", "clean", "dangling", "decode", "encode", "groups",
+    "kind_of",
     "mend", "path", "result", "shell_text", "text_of", "user", "view",
 ]  # fmt: skip

@@ -87,6 +87,24 @@ class Line(Value, frozen=True):
     """Ids of the entries that support it; empty for a heading, or for a line that nothing supports."""
 
 
+class Node(Value, frozen=True):
+    """A summary in the graph of summaries that the engine `lossless` builds over the untouched transcript."""
+
+    id: str
+    depth: int
+    """0 for a leaf, which summarises entries; else one more than that of its children, whose texts it summarises."""
+    first: str
+    last: str
+    """Ids of the first and the last entry it stands for, its children's included."""
+    text: str
+    children: tuple[str, ...] = ()
+    """Ids of nodes, oldest first."""
+    tokens: int = 0
+    """The size of the entries it stands for, estimated."""
+    writer: str | None = None
+    """`provider/model`; None for rules."""
+
+
 class Said(Value, frozen=True, tag="message"):
     """A message of the conversation."""
 
@@ -123,6 +141,8 @@ class Compaction(Value, frozen=True, tag="compaction"):
     covered: int = 0
     """How many entries the brief stands for in this round."""
     duration_ms: int | None = None
+    nodes: tuple[Node, ...] = ()
+    """The summaries that the engine `lossless` made in this round; the graph is those of all compactions that stand."""
 
 
 class PruneMark(Value, frozen=True, tag="prune"):

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
+from clew.compact.outcome import Declined, Skipped
 from clew.render import chat, cost, events, status
 from clew.runtime import events as run
-from clew.runtime.compaction import Declined, Skipped
 from clew.runtime.logbook import record
 from clew.tokens.billing import Billing
 from clew.tokens.usage import Size

@@ -14,7 +14,7 @@ from clew.errors import (
     Unreachable,
     WindowOverflow,
 )
-from clew.models.failover import Shortened, Switched, Waiting, complete, delay_s
+from clew.models.failover import Lost, Shortened, Switched, Waiting, complete, delay_s
 from clew.models.overflow import classify
 from clew.models.port import Request
 from clew.models.refusal import refused
@@ -44,6 +44,50 @@ def run(*scripts, request=ASK):
             return error
 
     return asyncio.run(ask()), waits, events, [len(model.requests) for model in models]
+
+
+class Breaking(ScriptedModel):
+    """Says a word, or none, and then fails, or hangs."""
+
+    def __init__(self, word: str, error: Exception | None) -> None:
+        super().__init__(name="p/m")
+        self.word, self.error = word, error
+
+    async def complete(self, request, *, on_text=None):
+        if self.word:
+            on_text(self.word)
+        if self.error is None:
+            await asyncio.sleep(60)
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("word", "error", "lost"),
+    [
+        pytest.param("well", Unreachable(), 1, id="broke off in its answer"),
+        pytest.param("well", RateLimited(), 3, id="three times"),
+        pytest.param("", ProviderTimeout(), 1, id="nobody knows whether it was answered"),
+        pytest.param("", None, 1, id="cancelled"),
+        pytest.param("", Unreachable(), 0, id="never reached"),
+        pytest.param("", WindowOverflow(), 0, id="refused"),
+        pytest.param("", AuthFailed(), 0, id="refused for its key"),
+    ],
+)
+def test_a_request_that_may_cost_though_it_got_no_answer_is_told_of(word, error, lost):
+    events = []
+
+    async def ask():
+        asked = complete(
+            [Breaking(word, error)], ASK, on_text=lambda piece: None, on_event=events.append, sleep=no_wait
+        )
+        await asyncio.wait_for(asked, 0.05)
+
+    async def no_wait(seconds):
+        pass
+
+    with pytest.raises((ProviderError, TimeoutError)):
+        asyncio.run(ask())
+    assert events.count(Lost("p/m")) == lost
 
 
 def test_a_rate_limit_is_waited_out_with_the_same_model():

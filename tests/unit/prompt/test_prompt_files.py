@@ -1,7 +1,5 @@
 """Workspace files within their budget: nothing over it, nothing parted, and what was cut is said."""
 
-import unicodedata
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,27 +20,6 @@ def file(name: str, size: int) -> WorkspaceFile:
 def test_a_cut_text_is_within_its_size_and_a_whole_one_as_it_was(text, most):
     shown = cut.to_size(text, most, "USER.md")
     assert len(shown) <= most if len(text) > most else shown == text
-
-
-@settings(max_examples=150)
-@given(TEXTS, st.integers(0, 200))
-def test_head_and_tail_part_no_visible_character(text, most):
-    for kept, rest in ((head := cut.head(text, most), text[len(head) :]), ("", cut.tail(text, most))):
-        if rest and (kept or len(rest) < len(text)):
-            assert not unicodedata.combining(rest[0])
-            assert rest[0] not in "\u200d🏽"
-            assert not kept.endswith("\u200d")
-
-
-@pytest.mark.parametrize("whole", ["🇩🇪🇫🇷🇯🇵", "👩‍🚀👩‍🚀👩‍🚀", "e\u0301e\u0301e\u0301", "👍🏽👍🏽👍🏽"])
-def test_flags_families_accents_and_skin_tones_stay_whole(whole):
-    one = len(whole) // 3
-    heads = {cut.head(whole, most) for most in range(len(whole) + 1)}
-    assert heads == {whole[: one * kept] for kept in range(4)}
-
-
-def test_a_row_of_accents_without_end_is_cut_all_the_same():
-    assert 0 < len(cut.head("e" + "\u0301" * 10_000, 5_000)) <= 5_000
 
 
 def test_a_long_file_keeps_three_quarters_head_and_a_quarter_tail():

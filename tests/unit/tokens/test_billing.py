@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.models.catalog import Price, Rates
-from clew.tokens.billing import NEWEST, Account, Billing
+from clew.tokens.billing import DEEPEST, NEWEST, Account, Billing
 from clew.transcript import Usage
 
 PRICE = Price(Rates(3e-6, 15e-6, 0.3e-6, 3.75e-6))
@@ -79,6 +79,19 @@ def test_where_a_provider_tells_of_no_cache_a_break_costs_nothing_that_is_known(
     assert (account.breaks["trim"].rewritten, account.breaks["trim"].extra) == (0, 0.0)
 
 
+def test_what_freed_nothing_saved_nothing_that_is_known_without_a_price_too():
+    account = Account().broke("model").spend("m", "turn", ASKED)
+    model = account.breaks["model"]
+    assert (model.unpriced, model.saved, model.unpaid, model.net) == (0, 0.0, 1, None)
+    again = account.broke("undo").spend("m", "turn", Usage(cache_read=9, cache_write=0, output=1)).breaks["undo"]
+    assert (again.unpriced, again.unpaid, again.net) == (0, 0, 0.0)
+
+
+def test_a_request_nothing_was_reported_for_leaves_open_what_the_break_before_it_cost():
+    account = Account().broke("trim", freed=10).spend("m", "turn", None, PRICE)
+    assert (account.breaks["trim"].unpaid, account.breaks["trim"].net, account.total().unreported) == (1, None, 1)
+
+
 def test_without_a_price_tokens_are_counted_and_money_is_unknown():
     account = Account().broke("compaction", freed=10, id="c").spend("m", "turn", ASKED)
     assert (account.changes["compaction:c"].spared, account.changes["compaction:c"].net) == (10, None)
@@ -100,6 +113,47 @@ def test_what_was_freed_counts_no_longer_once_the_view_starts_elsewhere():
     account = Account().broke("compaction", freed=100, id="c1")
     assert account.carried("c1").standing == {"compaction:c1": 100}
     assert account.carried("a reset").standing == account.carried(None).standing == {}
+
+
+def test_a_compaction_taken_back_lets_what_stood_before_it_stand_again_beside_the_marks_set_since():
+    account = Account().broke("prune", freed=10, id="p0").broke("compaction", freed=100, id="c1")
+    account = account.broke("prune", freed=5, id="p1").broke("compaction", freed=70, id="c2")
+    account = account.broke("trim", freed=3, id="t2")
+    one, two = {"compaction:c1": 100, "prune:p1": 5, "trim:t2": 3}, {"prune:p0": 10, "prune:p1": 5, "trim:t2": 3}
+    once = account.carried("c1")
+    assert (once.standing, once.newest) == (one, "c1")
+    assert once.carried(None).standing == account.carried(None).standing == two
+    assert once.broke("compaction", freed=9, id="c3").carried("c1").standing == one
+    assert account.carried("a reset").carried("c1").standing == {}
+
+
+def test_what_stood_is_kept_for_the_newest_compactions_only():
+    account = reduce(lambda one, n: one.broke("compaction", freed=1, id=f"c{n}"), range(DEEPEST + 4), Account())
+    assert list(account.below) == [f"c{n}" for n in range(3, DEEPEST + 3)]
+    assert account.carried("c2").standing == {}
+
+
+STORED = Account().broke("prune", freed=10, id="p0")
+MOVED = STORED.broke("compaction", freed=100, id="theirs")
+
+
+@pytest.mark.parametrize(
+    ("stored", "ours", "boundary", "newest"),
+    [
+        pytest.param(STORED, STORED.carried(None), None, "", id="nobody moved the view"),
+        pytest.param(MOVED, STORED.carried(None), "theirs", "theirs", id="another process did"),
+        pytest.param(MOVED, STORED.carried("theirs"), "theirs", "theirs", id="and we saw it before its account"),
+        pytest.param(STORED, STORED.carried("theirs"), "theirs", "theirs", id="its account is still to come"),
+        pytest.param(
+            MOVED, MOVED.carried("theirs").broke("compaction", id="ours"), "ours", "ours", id="we did after it"
+        ),
+    ],
+)
+def test_the_state_of_whoever_moved_the_view_last_holds_and_sums_add_up(stored, ours, boundary, newest):
+    merged = stored.merge(ours.spend("m", "turn", ASKED, PRICE), began="", boundary=boundary)
+    assert (merged.newest, merged.total().requests) == (newest, 1)
+    assert merged.standing == (stored if newest == stored.newest else ours).standing
+    assert merged.breaks["prune"].freed == 10
 
 
 def test_a_round_of_pruning_has_an_account_of_its_own_and_stands_beside_the_others():
@@ -130,12 +184,15 @@ SPENT = st.tuples(
     st.none() | st.builds(Usage, input=PARTS, output=PARTS, cache_read=PARTS, cache_write=PARTS),
     st.sampled_from([None, PRICE]),
 )  # fmt: skip
-BROKE = st.tuples(st.just("broke"), st.sampled_from(["trim", "model"]), st.integers(0, 5_000))
+BROKE = st.tuples(st.just("broke"), st.sampled_from(["trim", "model", "compaction"]), st.integers(0, 5_000))
 
 
-def played(account: Account, steps) -> Account:
-    for kind, *given_ in steps:
-        account = account.spend(*given_) if kind == "spend" else account.broke(given_[0], freed=given_[1])
+def played(account: Account, steps, first: int = 0) -> Account:
+    for number, (kind, *given_) in enumerate(steps, first):
+        if kind == "spend":
+            account = account.spend(*given_)
+        else:
+            account = account.broke(given_[0], freed=given_[1], id=f"c{number}" if given_[0] == "compaction" else "")
     return account
 
 
@@ -154,7 +211,7 @@ def rounded(account: Account):
 @given(st.lists(SPENT | BROKE, max_size=12), st.integers(0, 12))
 def test_an_account_parted_anywhere_and_merged_is_the_account_kept_in_one(steps, at):
     first = played(Account(), steps[:at])
-    merged = first.merge(played(first.carried(None), steps[at:]))
+    merged = first.merge(played(first.carried(first.newest), steps[at:], len(steps[:at])))
     assert rounded(merged) == rounded(played(Account(), steps))
 
 

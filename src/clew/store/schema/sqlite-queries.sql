@@ -89,3 +89,24 @@ SELECT owner FROM claims WHERE session = :session;
 
 -- name: release
 DELETE FROM claims WHERE session = :session AND owner = :owner;
+
+-- name: owe
+INSERT INTO owed (session, turn, engine, first, last, at) VALUES (:session, :turn, :engine, :first, :last, :at);
+
+-- name: owed_turn
+SELECT sessions.key, owed.turn, owed.engine, owed.first, owed.last, owed.at, owed.attempts, owed.error, owed.blocked
+FROM owed JOIN sessions ON sessions.id = owed.session WHERE sessions.key = :key AND owed.turn = :turn;
+
+-- name: owed
+SELECT sessions.key, owed.turn, owed.engine, owed.first, owed.last, owed.at, owed.attempts, owed.error, owed.blocked
+FROM owed JOIN sessions ON sessions.id = owed.session
+WHERE sessions.key = coalesce(:key, sessions.key) ORDER BY owed.seq;
+
+-- name: settled
+DELETE FROM owed WHERE session = :session AND turn = :turn;
+
+-- name: unsettled
+UPDATE owed SET attempts = attempts + 1, error = :error, blocked = :blocked WHERE session = :session AND turn = :turn;
+
+-- name: reopened
+UPDATE owed SET blocked = 0, attempts = 0 WHERE session = :session AND blocked = 1;

@@ -1,0 +1,56 @@
+-- What search asks of SQLite, by name. `words_0` stands for the table of one session's words.
+
+-- name: fts5
+SELECT 1 FROM pragma_module_list WHERE name = 'fts5';
+
+-- name: reached
+SELECT seq FROM searched WHERE session = :session AND version = :version;
+
+-- name: unread
+SELECT seq, kind, version, data FROM entries WHERE session = :session AND seq > :after ORDER BY seq LIMIT :limit;
+
+-- name: make
+-- The text comes as terms already, and for the tokenizer `ascii` all that is not ASCII is a letter: it parts at blanks.
+CREATE VIRTUAL TABLE IF NOT EXISTS words_0 USING fts5 (said, role, content = '', columnsize = 0, tokenize = 'ascii');
+
+-- name: drop
+DROP TABLE IF EXISTS words_0;
+
+-- name: forget_spoken
+DELETE FROM spoken WHERE session = :session;
+
+-- name: forget_searched
+DELETE FROM searched WHERE session = :session;
+
+-- name: add_words
+INSERT INTO words_0 (rowid, said, role) VALUES (:seq, :said, :role);
+
+-- name: add_spoken
+INSERT INTO spoken (session, seq, at, terms) VALUES (:session, :seq, :at, :terms);
+
+-- name: reach
+INSERT INTO searched (session, seq, version) VALUES (:session, :seq, :version)
+ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, version = excluded.version;
+
+-- name: first_since
+SELECT min(seq) FROM spoken INDEXED BY spoken_by_time WHERE session = :session AND at >= :since;
+
+-- name: last_until
+SELECT max(seq) FROM spoken INDEXED BY spoken_by_time WHERE session = :session AND at <= :until;
+
+-- name: newest
+SELECT rowid FROM words_0 WHERE words_0 MATCH :match AND rowid >= :first AND rowid <= :last
+ORDER BY rowid DESC LIMIT :limit;
+
+-- name: newest_at
+SELECT words_0.rowid FROM words_0 CROSS JOIN spoken ON spoken.session = :session AND spoken.seq = words_0.rowid
+WHERE words_0 MATCH :match AND words_0.rowid >= :first AND words_0.rowid <= :last
+  AND spoken.at >= coalesce(:since, spoken.at) AND spoken.at <= coalesce(:until, spoken.at)
+ORDER BY words_0.rowid DESC LIMIT :limit;
+
+-- name: lengths
+SELECT seq, terms FROM spoken WHERE session = :session AND seq IN (SELECT value FROM json_each(:seqs));
+
+-- name: records
+SELECT seq, tokens, size, version, data FROM entries
+WHERE session = :session AND seq IN (SELECT value FROM json_each(:seqs));
