@@ -7,6 +7,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -37,8 +38,10 @@ SEARCHES = st.builds(
 )  # fmt: skip
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
+@pytest.fixture(params=[0, sqlite_search.SCANNED], ids=["table", "scan"])
+def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A session to search, once with a table of FTS5 and once without."""
+    monkeypatch.setattr(sqlite_search, "SCANNED", request.param)
     with SqliteStore(tmp_path / "store.db") as store:
         store.create(KEY, at=1)
         store.append(KEY, [said(f"e{number}", f"needle hay{number} zyxwvu") for number in range(40)])
@@ -46,10 +49,19 @@ def path(tmp_path: Path) -> Path:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(TEXTS, st.booleans(), st.integers(0, 20)), max_size=12), st.lists(SEARCHES, max_size=6))
-def test_the_twins_find_the_same(texts, searches):
+@given(
+    st.lists(st.tuples(TEXTS, st.booleans(), st.integers(0, 20)), max_size=12),
+    st.lists(SEARCHES, max_size=6),
+    st.sampled_from([0, 30, 1000]),
+)
+def test_the_twins_find_the_same(texts, searches, scanned):
     drafts = [Draft(f"e{n}", at, Said(user(t) if mine else assistant(t))) for n, (t, mine, at) in enumerate(texts)]
-    with TemporaryDirectory() as folder, InMemoryStore() as one, SqliteStore(f"{folder}/store.db") as two:
+    with (
+        TemporaryDirectory() as folder,
+        patch.object(sqlite_search, "SCANNED", scanned),
+        InMemoryStore() as one,
+        SqliteStore(f"{folder}/store.db") as two,
+    ):
         for store in (one, two):
             store.create(KEY, at=0)
         for number, wanted in enumerate(searches):
@@ -81,9 +93,11 @@ def test_appending_and_opening_touch_no_index(path):
         assert db.execute("SELECT count(*) FROM spoken").fetchone() == (0,)
 
 
-def test_only_a_search_needs_fts5(path, monkeypatch):
+def test_only_a_search_of_a_long_session_needs_fts5(path, monkeypatch):
     monkeypatch.setitem(sqlite_search.SQL, "fts5", "SELECT 1 WHERE 0")
     with SqliteStore(path) as store:
+        assert len(fits(store, "needle", limit=99)) == 40 if sqlite_search.SCANNED else True
+        monkeypatch.setattr(sqlite_search, "SCANNED", 0)
         store.append(KEY, [said("late")])
         with pytest.raises(StoreError, match="FTS5"):
             fits(store, "needle")
@@ -109,7 +123,7 @@ def test_the_words_of_a_deleted_session_are_gone_from_the_file(path):
         assert len(store.search("other", Search((("needle",),)))) == 1
     assert b"zyxwvu" not in path.read_bytes()
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("SELECT count(*) FROM spoken").fetchone() == (1,)
+        assert db.execute("SELECT count(*) FROM searched").fetchone() == (1,)
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
@@ -159,3 +173,16 @@ def test_what_a_filter_by_role_or_time_finds_is_not_decoded_but_for_the_hits(pat
             "clew.store.sqlite.decode", lambda data, schema: read.append(1) or decode(data, schema=schema)
         )
         assert len(fits(store, "needle", roles=("user",), since=0, limit=3)) == len(read) == 3
+
+
+def test_a_session_that_grows_long_moves_into_a_table_and_finds_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite_search, "SCANNED", 400)
+    with SqliteStore(tmp_path / "store.db") as store:
+        store.create(KEY, at=1)
+        for number in range(60):
+            store.append(KEY, [said(f"e{number}", f"needle hay{number}", at=5000 - number * (-1) ** number)])
+            assert len(fits(store, "needle", limit=99)) == number + 1
+            assert fits(store, "hay0 needle", since=4000, until=6000)[0] == "e0"
+    with closing(sqlite3.connect(tmp_path / "store.db")) as db:
+        assert db.execute("SELECT count(*) FROM sayings").fetchone() == (0,)
+        assert db.execute("SELECT count(*) FROM spoken").fetchone() == (60,)

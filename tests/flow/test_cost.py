@@ -18,7 +18,6 @@ from clew.prompt.assemble import SystemPrompt
 from clew.runtime.agent import Agent
 from clew.runtime.books import FACT, Books, account_in
 from clew.runtime.events import PrefixBreak, Spent, Trimmed
-from clew.runtime.events import PrefixBreak
 from clew.runtime.session import Session
 from clew.runtime.tools import Toolbox
 from clew.store.inmemory import InMemoryStore
@@ -294,11 +293,11 @@ def test_what_changes_between_turns_and_breaks_the_prefix_is_told_also_after_a_r
     say(conversing(store), "one", "two")
     later, told = conversing(store), []
     later.agent = msgspec.structs.replace(later.agent, **changed)
-    later._turn = later._fresh()  # noqa: SLF001 - as a process with other settings begins
+    later._turn = later._fresh()
     later.listen(told.append)
     say(later, "three", "four")
     assert [event.cause for event in told if isinstance(event, PrefixBreak)] == causes
-    assert [cause for cause in account(store).breaks] == causes
+    assert list(account(store).breaks) == causes
 
 
 def test_a_compaction_is_told_once_and_its_own_change_of_the_prompt_not_at_all():
@@ -310,7 +309,7 @@ def test_a_compaction_is_told_once_and_its_own_change_of_the_prompt_not_at_all()
     conversation.agent = msgspec.structs.replace(
         conversation.agent, refresh=lambda: "again", prompt=lambda again: SystemPrompt("Be brief.", again, ())
     )
-    conversation._turn = conversation._fresh()  # noqa: SLF001
+    conversation._turn = conversation._fresh()
     conversation.listen(told.append)
     asyncio.run(conversation.compact())
     say(conversation, "two")

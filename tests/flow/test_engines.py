@@ -409,10 +409,8 @@ def test_a_turn_with_tools_and_steering_is_one_turn():
 
 
 def steer(scene, event):
-    if isinstance(event, events.Answered) and not getattr(scene, "steered", False):
-        if len(scene.model.requests) == 2:
-            scene.steered = True
-            scene.talk.steer("and this")
+    if isinstance(event, events.Answered) and len(scene.model.requests) == 2:
+        scene.talk.steer("and this")
 
 
 def test_a_turn_of_another_process_is_handed_over_by_this_one(tmp_path):

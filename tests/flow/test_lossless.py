@@ -1,6 +1,7 @@
 """The engine that loses nothing: a graph over an untouched transcript, passages that come by themselves, and tools."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_leaves_stand_for_spans_and_nodes_for_leaves_and_nothing_is_lost_or_cove
     for one in graph.summaries:
         assert len(one.children) in ((0,) if one.depth == 0 else (FAN,))
     spans = [(one.first, one.last) for one in graph.roots]
-    assert all(last < first for (_, last), (first, _) in zip(spans, spans[1:], strict=False))
+    assert all(last < first for (_, last), (first, _) in pairwise(spans))
 
 
 def test_an_undo_takes_boundary_and_nodes_back_together():

@@ -271,3 +271,21 @@ def test_what_a_request_says_is_the_same_with_and_without_edits_on_other_routes(
     plain = Pruned()
     plain.at(0)
     assert msgspec.structs.asdict(plain.model.requests[-1])["context_edits"] is None
+
+
+def test_sizes_are_those_that_are_sent_wherever_they_are_told():
+    stage = Pruned(results=30, chars=3_900, window=60_000)
+    stage.at(0)
+    raw = sum(record.tokens for record in stage.session.window().records)
+    stage.at(6)
+    sent = stage.turn.house.size().tokens
+    assert sent < raw * 0.8
+    clew = Clew(stage.store, Config(), env={})
+    report = clew.session("k").context(window=60_000)
+    assert report.size.tokens == pytest.approx(sent, rel=0.05)
+    assert sum(part.tokens for part in report.parts) == pytest.approx(sent, rel=0.05)
+    assert asyncio.run(clew.fit("k", window=(sent + raw) // 2 * 4 // 3)) is None
+    done = asyncio.run(clew.compact("k", by_rules=True))
+    assert done.body.tokens_before == pytest.approx(sent, rel=0.05)
+    _, before, after = clew.undo("k")
+    assert (before, after) == (pytest.approx(done.body.tokens_after, rel=0.05), pytest.approx(sent, rel=0.05))

@@ -1,18 +1,17 @@
 """What `clew doctor` looks at: settings, models and their providers, engine, the store's file, one session's chain.
 
-Each check is a function that returns what it found; none changes anything, and none shows a key.
+Each check is a function that returns what it found; none shows a key, and none but `repaired` changes anything.
 """
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from clew import plugins
 from clew.app import Clew
 from clew.config import Config, config_path, load, not_yet
 from clew.errors import BadSettings, ClewError, StoreError, UnknownSession
@@ -23,14 +22,16 @@ from clew.models.providers.remote import Endpoint
 from clew.models.settings import KNOWN, ProviderSettings
 from clew.render.checkup import Check
 from clew.render.status import SOURCES
-from clew.render.text import number, plural
-from clew.store.port import Record, SessionRow, Store
+from clew.render.text import number
+from clew.runtime.integrity import Part, integrity, repair
+from clew.store.port import Store
 from clew.store.sqlite import SqliteStore
-from clew.transcript import Compaction, Message, Reset, Said, ToolResult, calls_of, view
-from clew.transcript.pairing import dangling
 
 REACH_S = 5.0
 """Seconds a provider has to name its models."""
+
+NAMED = 3
+"""Of what is wrong with one part of a session, how much is named."""
 
 SMALL_WINDOW = 4_096
 """Tokens; in a smaller window prompt and tools leave little room for a conversation."""
@@ -163,96 +164,29 @@ def _headers(place: Endpoint, api: str) -> dict[str, str]:
     return {**known, **own}
 
 
-def engine(config: Config) -> list[Check]:
-    """The context engine, and the compaction provider where one is set."""
-    slot, provider = config.plugins.slots.context_engine, config.agents.defaults.compaction.provider
-    checks = [Check("engine", "ok", "legacy, the built-in one")]
-    if slot != "legacy":
-        checks = [Check("engine", "warn", f"{slot} is set, and this version runs the built-in one")]
-    if provider and plugins.compaction_provider(plugins.load(), provider) is None:
-        what = f"no plug-in registers the compaction provider {provider}; the built-in summariser takes over"
-        checks.append(Check("provider of briefs", "fail", what, "install the plug-in, or take compaction.provider out"))
-    return checks
-
-
 def session(store: Store, key: str) -> list[Check]:
-    """One session's counters, parents, pairs and the chain of its boundaries."""
+    """One session: its counters, parents, boundaries, summaries, pairs, and whether search is in step with it."""
     try:
-        row = store.session(key)
+        return [_check(part) for part in integrity(store, key)]
     except UnknownSession as error:
         return [Check("session", "fail", str(error))]
-    records = list(store.entries(key))
-    return [
-        _check("counters", _counters(store, row, records), f"{plural(len(records), 'entry', 'entries')} as counted"),
-        _check("parents", _parents(row, records), "every parent is stored before its child"),
-        _check("boundaries", _chain(row, records), f"{plural(row.compactions, 'compaction')} in one chain"),
-        _pairs(store, key),
-    ]
 
 
-def _check(name: str, found: Iterator[str], sound: str) -> Check:
-    wrong = list(found)
-    if not wrong:
-        return Check(name, "ok", sound)
-    more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-    return Check(name, "fail", "; ".join(wrong[:3]) + more, "export the session (clew export) and import it again")
+def repaired(store: Store, key: str) -> list[Check]:
+    """What is derived from a session's entries made anew; its entries are not touched."""
+    try:
+        return [Check("repair", "ok", repair(store, key))]
+    except UnknownSession:
+        return []
+    except StoreError as error:
+        return [Check("repair", "fail", str(error))]
 
 
-def _counters(store: Store, row: SessionRow, records: list[Record]) -> Iterator[str]:
-    if row.entries != len(records):
-        yield f"{row.entries} entries counted, {len(records)} there"
-    window = store.window(row.key)
-    inside = [record for record in records if record.seq >= row.start and _counts(record, row)]
-    for name, counted, sums in (
-        ("tokens", row.window_tokens, sum(record.tokens for record in inside)),
-        ("bytes", row.window_bytes, sum(record.size for record in inside)),
-    ):
-        if counted != sums:
-            yield f"{counted:,} {name} of the window counted, {sums:,} there"
-    if window.records and window.records[-1].entry.id != row.leaf:
-        yield f"the window ends with {window.records[-1].entry.id}, the session with {row.leaf}"
-
-
-def _counts(record: Record, row: SessionRow) -> bool:
-    return record.entry.id == row.boundary or not isinstance(record.entry.body, Compaction | Reset)
-
-
-def _parents(row: SessionRow, records: list[Record]) -> Iterator[str]:
-    seen: set[str] = set()
-    for record in records:
-        parent = record.entry.parent
-        if parent is not None and parent not in seen:
-            yield f"#{record.seq} follows {parent}, which is not stored before it"
-        seen.add(record.entry.id)
-    if row.leaf is not None and row.leaf not in seen:
-        yield f"the session ends with {row.leaf}, which is not stored"
-
-
-def _chain(row: SessionRow, records: list[Record]) -> Iterator[str]:
-    by_id = {record.entry.id: record.entry.body for record in records}
-    here, passed = row.boundary, set[str]()
-    while here is not None:
-        body = by_id.get(here)
-        if not isinstance(body, Compaction | Reset) or here in passed:
-            yield f"the chain of boundaries breaks at {here}"
-            return
-        if body.first_kept is not None and body.first_kept not in by_id:
-            yield f"{here} keeps from {body.first_kept} on, which is not stored"
-        passed.add(here)
-        here = body.previous if isinstance(body, Compaction) else None
-
-
-def _pairs(store: Store, key: str) -> Check:
-    """Whether each call of the window has its result. A call without one is closed when it is sent: no failure."""
-    shown = view(store.window(key).entries).entries
-    messages: list[Message] = [entry.body.message for entry in shown if isinstance(entry.body, Said)]
-    asked = {call.id for message in messages for call in calls_of(message)}
-    stray = sum(isinstance(one, ToolResult) and one.call_id not in asked for one in messages)
-    left = list(dangling(messages))
-    if not left and not stray:
-        return Check("pairs", "ok", "every call has its result")
-    words = f"{plural(len(left), 'call')} without a result, {plural(stray, 'result')} without a call"
-    return Check("pairs", "warn", words, "nothing to do: each request is mended before it is sent")
+def _check(part: Part) -> Check:
+    if not part.wrong:
+        return Check(part.name, "ok", part.sound)
+    more = f" and {len(part.wrong) - NAMED} more" if len(part.wrong) > NAMED else ""
+    return Check(part.name, "fail" if part.grave else "warn", "; ".join(part.wrong[:NAMED]) + more, part.do)
 
 
 def as_data(checks: list[Check]) -> dict[str, Any]:

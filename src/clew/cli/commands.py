@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from clew.app import Clew
-from clew.cli import agent, chat, config_commands, cost, demo, doctor, logs, mcp, models_commands, recall, status
+from clew.cli import (
+    agent,
+    chat,
+    config_commands,
+    cost,
+    demo,
+    doctor,
+    logs,
+    mcp,
+    models_commands,
+    outbox,
+    recall,
+    status,
+)
 from clew.cli.group import Commands, Numbers
 from clew.cli.options import (
     ConfigOption,
@@ -57,6 +70,7 @@ app.command(name="agent")(agent.agent)
 app.command(name="status")(status.status)
 app.command(name="cost")(cost.cost)
 app.command(name="recall")(recall.recall)
+app.command(name="outbox")(outbox.outbox)
 app.command(name="mcp")(mcp.mcp)
 app.command(name="logs")(logs.logs)
 app.command(name="doctor")(doctor.doctor)

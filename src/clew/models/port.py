@@ -33,6 +33,9 @@ class Request(msgspec.Struct, frozen=True):
     """Seconds until ProviderTimeout; None waits for ever."""
     context_edits: dict[str, Any] | None = None
     """What the provider is to clear of the request by itself; models that cannot leave it out."""
+    native_compaction: str | None = None
+    """Instructions with which the provider is to compact the conversation itself; its answer is then the summary alone.
+    Only for a model that `compacts`."""
     purpose: str = "turn"
     """What it is for, in logs: `turn`, `compaction`, `flush`, `probe`."""
 
@@ -53,6 +56,12 @@ class Limits(msgspec.Struct, frozen=True):
         """The tokens a request has to fit: the smaller of window and maximum input."""
         known = [limit for limit in (self.window, self.max_input) if limit]
         return min(known) if known else None
+
+
+def compacts(model: "Model") -> bool:
+    """Whether a model's provider compacts a conversation itself: a capability that a model declares by an attribute
+    `compacts`, and most have not."""
+    return bool(getattr(model, "compacts", False))
 
 
 class Model(Protocol):

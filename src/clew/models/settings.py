@@ -88,6 +88,9 @@ class ModelSettings(Settings):
     """Whether the model reasons before it answers; such a model is sent no temperature."""
     input: Annotated[tuple[Literal["text", "image", "audio", "video", "document"], ...], Strict(False)] = ()
     """What the model can read; empty is not known, and images are sent."""
+    native_compaction: bool = False
+    """Whether the provider compacts a conversation itself when it is asked to (Anthropic's `compaction` parameter):
+    `/compact` then goes to it, and what it writes is audited like any brief."""
 
 
 class ProviderSettings(Settings):

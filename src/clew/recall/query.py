@@ -75,7 +75,7 @@ def parse(
         pattern(regex)
     if since is not None and until is not None and since > until:
         raise BadInput("The time to search ends before it begins; nothing was searched. Give `since` before `until`.")
-    wanted, without = [], []
+    wanted, without = list[Phrase](), list[Phrase]()
     for minus, quoted, word in _WORD.findall(words):
         if minus:
             without.append(tuple(terms(quoted or word)))

@@ -130,6 +130,9 @@ def compaction(event: Event) -> str | None:
             return f"🧹 Compacting {short(event.tokens)} tokens ({TRIGGERS.get(event.trigger, event.trigger)}{again}) …"
         case events.Compacted():
             return _compacted(event)
+        case events.NativeCompaction():
+            failed = f" did not ({one_line(event.failed, 200)}); it is done here." if event.failed else " itself."
+            return f"🧹 Compacting by {event.model}{failed}"
     return None
 
 

@@ -7,6 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from clew.agency import Status
+from clew.engine.legacy import ID as LEGACY
 from clew.models.default import Found, Missing
 from clew.models.port import Limits
 from clew.render import as_json
@@ -73,6 +74,10 @@ def status(of: Status) -> Iterator[RenderableType]:
     yield fact("session", f"{of.key} · {plural(of.entries, 'entry', 'entries')} kept")
     yield fact("model", f"{of.model}{stand_ins}")
     yield fact("window", limits(of.limits))
+    if of.wanted != of.engine:
+        yield fact("engine", f"{of.engine}, since {of.wanted} failed; clew doctor says why", "yellow")
+    elif of.engine != LEGACY:
+        yield fact("engine", of.engine)
     style = "yellow" if percent is not None and percent >= WARN_PERCENT else ""
     yield fact("context", f"{used(of.size, window)} {meter(percent)}", style)
     yield fact("fixed", f"{short(of.fixed)} of it prompt and tools, by estimate")

@@ -46,7 +46,9 @@ class Order(msgspec.Struct, frozen=True):
     base: Request | None = None
     """The conversation's own request, where a summary request may extend it: the same model, its cache warm."""
     given: str | None = None
-    """A draft from a registered compaction provider."""
+    """A draft from a registered compaction provider, an engine or the model's own provider."""
+    given_by: str = ""
+    """Who wrote that draft; empty for the provider that the settings name."""
     flow: Flow = compaction
     """What asks for the brief and settles on it."""
 
@@ -185,7 +187,7 @@ def _job(order: Order, shown: View, cut: Cut, allowed: Budget, chain: Sequence[M
         writer=chain[0].name if chain else None,
         given=order.given,
         rides=bool(chain) and order.base is not None,
-        given_by=f"provider:{settings.provider}",
+        given_by=order.given_by or f"provider:{settings.provider}",
         focus=focus_of(order.focus),
         mode="safeguard" if settings.provider else settings.mode,
         strict=settings.identifier_policy == "strict",

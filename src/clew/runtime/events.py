@@ -98,6 +98,14 @@ class Compacting(Event, frozen=True):
     attempt: int = 1
 
 
+class NativeCompaction(Event, frozen=True):
+    """The model's own provider is asked to compact, as it declares that it can."""
+
+    model: str
+    failed: str = ""
+    """Why it did not; the built-in compaction goes on."""
+
+
 class CompactionStep(Event, frozen=True):
     """A compaction goes on."""
 

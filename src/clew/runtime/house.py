@@ -8,23 +8,24 @@ from typing import Literal
 import msgspec
 
 from clew.clock import NewId, Now
+from clew.compact.brief import Style, focus_of, instructions
 from clew.compact.flow import Flow, compaction
 from clew.compact.outcome import Compacted, Declined, Outcome, Skipped
 from clew.compact.serialize import pieces
 from clew.engine.port import Assembly, CompactionAsk
-from clew.errors import EngineError
+from clew.errors import EngineError, ModelError, ProviderError
 from clew.models.drive import Progress
 from clew.models.failover import complete
-from clew.models.port import Model, Request
+from clew.models.port import Model, Request, compacts
 from clew.prompt.fixed import tools_size
 from clew.prune.mark import project
 from clew.runtime import events
 from clew.runtime.agent import Agent
-from clew.runtime.compaction import Order, compact, latch, reason, sizes_in
+from clew.runtime.compaction import Order, compact, cut_for, latch, reason, sizes_in
 from clew.runtime.engine_run import EngineRun
 from clew.runtime.events import Emit
 from clew.runtime.lineage import changed
-from clew.runtime.notetaking import NoteTaker
+from clew.runtime.notetaking import NoteTaker, lost_in
 from clew.runtime.pruning import Pruning
 from clew.runtime.session import Session
 from clew.runtime.tool_size import SHARE, limit
@@ -245,6 +246,8 @@ class House:
             settings, ask.trigger, ask.focus, ask.window, self.fixed, chain=chain, base=base, given=draft,
             flow=flow or compaction,
         )  # fmt: skip
+        if ask.trigger == "manual" and flow is None and draft is None and compacts(self.agent.chain[0]):
+            order = await self._native(order)
         return await compact(
             self.session.store,
             self.session.key,
@@ -255,9 +258,25 @@ class House:
             on_answer=partial(self._spent, "compaction", chain),
         )
 
+    async def _native(self, order: Order) -> Order:
+        """The order with a summary by the model's own provider, which said that it compacts; as it was where that
+        failed."""
+        model, shown = self.agent.chain[0], self.session.view()
+        self.emit(events.NativeCompaction(model.name))
+        _, allowed = cut_for(shown, self.sizes(), order)
+        wanted = instructions(Style(allowed.brief, focus=focus_of(order.focus)))
+        request = msgspec.structs.replace(self.request(purpose="compaction"), native_compaction=wanted)
+        try:
+            answer = await model.complete(request)
+        except (ProviderError, ModelError) as error:
+            self.emit(events.NativeCompaction(model.name, str(error)))
+            return order
+        self._spent("compaction", (model,), answer)
+        return msgspec.structs.replace(order, given=text_of(answer) or None, given_by=f"{model.name} (native)")
+
     async def _completed(self, request: Request) -> Assistant:
         """An answer of the session's model for its engine."""
-        answer = await complete(self.agent.chain, request)
+        answer = await complete(self.agent.chain, request, on_event=lost_in("compaction", self.emit))
         self._spent("compaction", self.agent.chain, answer)
         return answer
 

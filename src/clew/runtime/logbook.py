@@ -91,6 +91,8 @@ def _upkeep(event: Event) -> tuple[str, dict[str, Any]] | None:
             return "upkeep answer", {"purpose": event.purpose, "model": event.model, "usage": usage}
         case events.PrefixBreak():
             return "prefix break", {"cause": event.cause}
+        case events.NativeCompaction():
+            return "native compaction", {"model": event.model, "failed": event.failed}
         case events.EngineTrouble():
             facts = {"engine": event.engine, "method": event.method, "error": event.error}
             return "engine trouble", {**facts, "quarantined": event.quarantined}

@@ -1,12 +1,14 @@
 """Lasting notes before a compaction: when they are due, the request for them, where they go, and their back-off."""
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import msgspec
 
 from clew.errors import ModelError, ProviderError
 from clew.memory import flush as notes
 from clew.memory.flush import FlushState
+from clew.models import failover
 from clew.models.failover import complete
 from clew.models.port import Model, Request
 from clew.runtime import events
@@ -26,6 +28,16 @@ FACT = "flush"
 
 Ask = Callable[[Message, User | None], Request]
 """The conversation's own request with a message at its end, a message that waits left out."""
+
+
+def lost_in(purpose: Literal["flush", "compaction"], emit: Emit) -> Callable[[failover.Event], None]:
+    """Tells of a request that was begun and never reported as one that cost something."""
+
+    def told(event: failover.Event) -> None:
+        if isinstance(event, failover.Lost):
+            emit(events.Spent(purpose, event.model, None))
+
+    return told
 
 
 class NoteTaker:
@@ -82,7 +94,9 @@ class NoteTaker:
         room = OUTPUT if left is None else min(OUTPUT, left - PROMPT)
         asked = msgspec.structs.replace(asked, max_output=room)
         try:
-            answer = await complete(chain := self.agent.flush_writers or self.agent.chain, asked)
+            answer = await complete(
+                chain := self.agent.flush_writers or self.agent.chain, asked, on_event=lost_in("flush", self.emit)
+            )
         except (ProviderError, ModelError) as error:
             return "failed", str(error)
         self._spent(chain, answer)

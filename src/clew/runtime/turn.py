@@ -178,8 +178,10 @@ class Turn:
     def _told(self, event: failover.Event) -> None:
         match event:
             case failover.Waiting():
+                self._partial = ""  # what the next attempt says is not a part of it
                 self.emit(events.Waiting(event.model, event.delay_s, str(event.error)))
             case failover.Switched():
+                self._partial = ""
                 self.emit(events.Switched(event.model, event.next, str(event.error)))
             case failover.Lost():
                 self.emit(events.Spent("turn", event.model, None))

@@ -11,19 +11,20 @@ from clew.transcript import Said
 class Spoken:
     """A message as search sees it."""
 
-    def __init__(self, record: Record, said: Said) -> None:
-        self.seq, self.at, self.role = record.seq, record.entry.at, role(said.message)
-        self.terms = spaced(searchable(said.message))
-        self._padded = f" {self.terms} "
+    def __init__(self, seq: int, at: int, role: str, said: str) -> None:
+        self.seq, self.at, self.role = seq, at, role
+        self.length = said.count(" ") + 1
+        self._said = f" {said} "
 
     def holds(self, phrase: Phrase) -> bool:
         """Whether the phrase's terms stand in it in a row."""
-        return f" {' '.join(phrase)} " in self._padded
+        return f" {' '.join(phrase)} " in self._said
 
 
 def spoken(records: Sequence[Record]) -> list[Spoken]:
     """The messages among entries."""
-    return [Spoken(record, record.entry.body) for record in records if isinstance(record.entry.body, Said)]
+    said = [(record, record.entry.body.message) for record in records if isinstance(record.entry.body, Said)]
+    return [Spoken(one.seq, one.entry.at, role(message), spaced(searchable(message))) for one, message in said]
 
 
 class WordScan:
@@ -45,7 +46,7 @@ class WordScan:
     def lengths(self, seqs: Sequence[int]) -> dict[int, int]:
         """See the port."""
         asked = set(seqs)
-        return {one.seq: one.terms.count(" ") + 1 for one in self._passed if one.seq in asked}
+        return {one.seq: one.length for one in self._passed if one.seq in asked}
 
 
 def _passes(one: Spoken, wanted: Search) -> bool:

@@ -261,8 +261,8 @@ class Store(Protocol):
         """The messages that fit best, best first, of equals the newer first; side branches and all of history included.
 
         Looked at are a message's words, its calls' names and arguments, and a result's text; not reasoning. A phrase
-        that thousands of messages hold is ranked over the newest 2,000 of them at most. Raises UnknownSession, and StoreError
-        where the store has no means to search.
+        that thousands of messages hold is ranked over the newest 2,000 of them at most. Raises UnknownSession, BadInput
+        for an unknown role, and StoreError where the store has no means to search.
         """
         ...
 

@@ -178,9 +178,7 @@ class SqliteStore:
         self._catch_up(key)
         with self._file.reading() as db:
             ident, row = _session(db, key)
-            if not (last := sqlite_search.reached(db, ident)):
-                return []
-            fits = best(sqlite_search.WordIndex(db, ident, last, wanted), wanted, row.entries)
+            fits = best(sqlite_search.index(db, ident, wanted), wanted, row.entries)
             seqs = sqlite_search.json_list([seq for seq, _ in fits])
             rows = db.execute(sqlite_search.SQL["records"], {"session": ident, "seqs": seqs})
             records = {record.seq: record for record in map(_record, rows)}
@@ -190,7 +188,7 @@ class SqliteStore:
         """See the port."""
         with self._file.reading() as db:
             ident, row = _session(db, key)
-            return sqlite_search.reached(db, ident), row.entries
+            return sqlite_search.reached(db, ident).seq, row.entries
 
     def reindex(self, key: str) -> int:
         """See the port."""

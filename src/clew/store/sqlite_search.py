@@ -1,4 +1,7 @@
-"""The index of a session's words in a SQLite file: caught up before a search, in batches, and gone with its session."""
+"""The words of a session in a SQLite file: caught up before a search, in batches, and gone with their session.
+
+Few of them are looked through one by one, many have a table of FTS5.
+"""
 
 import sqlite3
 from collections.abc import Sequence
@@ -9,13 +12,17 @@ import msgspec
 from clew.errors import DamagedStore, StoreError
 from clew.recall.message import ROLES, role, searchable
 from clew.recall.terms import VERSION, spaced
+from clew.store.inmemory_search import Spoken, WordScan
 from clew.store.port import Phrase, Search
+from clew.store.rank import Index
 from clew.store.sql import queries
 from clew.transcript import Said, decode
 
 SQL = queries("sqlite-search")
 BATCH = 2000
 """Entries that are taken into the index in one transaction, so that other writers get their turn."""
+SCANNED = 1_000_000
+"""Characters of terms up to which a session is looked through word by word: some thousand messages, in milliseconds."""
 BATCH_BYTES = 4 * 1024 * 1024
 """Bytes of them, at most: tool results may be long."""
 
@@ -32,15 +39,27 @@ class Unread(NamedTuple):
         return self.rows[-1][0] if self.rows else self.after
 
 
-def reached(db: sqlite3.Connection, session: int) -> int:
-    """The `seq` up to which the index knows a session; 0 also where other rules made it."""
+class Reached(NamedTuple):
+    """How far the index knows a session, and in what form."""
+
+    seq: int = 0
+    size: int = 0
+    """Characters of its terms."""
+    latest: int = 0
+    """The greatest time of a message."""
+    tabled: int = 0
+    """1 where its words have a table of their own."""
+
+
+def reached(db: sqlite3.Connection, session: int) -> Reached:
+    """How far the index knows a session; nothing of it also where other rules made it."""
     found = db.execute(SQL["reached"], {"session": session, "version": VERSION}).fetchone()
-    return int(found[0]) if found else 0
+    return Reached(*found) if found else Reached()
 
 
 def unread(db: sqlite3.Connection, session: int) -> Unread:
     """The next batch for the index."""
-    after, rows, size = reached(db, session), [], 0
+    after, rows, size = reached(db, session).seq, [], 0
     for row in db.execute(SQL["unread"], {"session": session, "after": after, "limit": BATCH}):
         rows.append(row)
         size += len(row[3])
@@ -63,56 +82,101 @@ def prepared(batch: Unread) -> list[dict[str, Any]]:
         except DamagedStore:
             continue
         if isinstance(entry.body, Said):
-            said = spaced(searchable(entry.body.message))
-            who, length = role(entry.body.message), said.count(" ") + 1
-            rows.append({"seq": seq, "said": said, "role": who, "at": entry.at, "terms": length})
+            message = entry.body.message
+            said = spaced(searchable(message))
+            rows.append({"seq": seq, "at": entry.at, "role": role(message), "said": said})
     return rows
 
 
-def add(db: sqlite3.Connection, session: int, batch: Unread, rows: Sequence[dict[str, Any]]) -> None:
+def add(db: sqlite3.Connection, session: int, batch: Unread, rows: list[dict[str, Any]]) -> None:
     """Take a batch into the index; nothing happens where another has been faster. Raises StoreError without FTS5."""
-    if reached(db, session) != batch.after:
+    here = reached(db, session)
+    if here.seq != batch.after:
         return
     if batch.after == 0:
         forget(db, session)
-        if not db.execute(SQL["fts5"]).fetchone():
-            raise StoreError("This SQLite was built without FTS5, which search needs; nothing was written.")
-        db.execute(_of("make", session))
-    db.executemany(_of("add_words", session), rows)
-    db.executemany(SQL["add_spoken"], [row | {"session": session} for row in rows])
-    db.execute(SQL["reach"], {"session": session, "seq": batch.last, "version": VERSION})
+    size = here.size + sum(len(row["said"]) for row in rows)
+    if size > SCANNED and not here.tabled:
+        rows = [*_sayings(db, session), *rows]
+        _make_table(db, session)
+        here = Reached(tabled=1)
+    if here.tabled:
+        latest = _add_words(db, session, here.latest, rows)
+    else:
+        latest = max([here.latest, *(row["at"] for row in rows)])
+        db.executemany(SQL["add_sayings"], [row | {"session": session} for row in rows])
+    now = Reached(batch.last, size, latest, here.tabled)
+    db.execute(SQL["reach"], {"session": session, "version": VERSION, **now._asdict()})
 
 
 def forget(db: sqlite3.Connection, session: int) -> None:
     """Take a session out of the index."""
     db.execute(_of("drop", session))
-    for query in ("forget_spoken", "forget_searched"):
+    for query in ("forget_sayings", "forget_spoken", "forget_searched"):
         db.execute(SQL[query], {"session": session})
 
 
-class WordIndex:
-    """What the index says of one session's messages that pass one search's filters. See `clew.store.rank.Index`."""
+def index(db: sqlite3.Connection, session: int, wanted: Search) -> Index:
+    """What the index says of a session's messages that pass a search's filters."""
+    here = reached(db, session)
+    if here.tabled:
+        return WordTable(db, session, here.seq, wanted)
+    return WordScan([Spoken(**row) for row in _sayings(db, session)], wanted)
+
+
+def _sayings(db: sqlite3.Connection, session: int) -> list[dict[str, Any]]:
+    found = db.execute(SQL["sayings"], {"session": session})
+    return [{"seq": seq, "at": at, "role": role, "said": said} for seq, at, role, said in found]
+
+
+def _make_table(db: sqlite3.Connection, session: int) -> None:
+    if not db.execute(SQL["fts5"]).fetchone():
+        raise StoreError(
+            "This SQLite was built without FTS5, which searching a long session needs; nothing was written. "
+            "Use a Python whose SQLite has it."
+        )
+    db.execute(SQL["forget_sayings"], {"session": session})
+    db.execute(_of("make", session))
+
+
+def _add_words(db: sqlite3.Connection, session: int, latest: int, rows: Sequence[dict[str, Any]]) -> int:
+    """Put messages into the session's table and return the greatest time so far."""
+    facts = []
+    for row in rows:
+        latest = max(latest, row["at"])
+        length = row["said"].count(" ") + 1
+        facts.append({"session": session, "seq": row["seq"], "at": row["at"], "latest": latest, "terms": length})
+    db.executemany(_of("add_words", session), rows)
+    db.executemany(SQL["add_spoken"], facts)
+    return latest
+
+
+class WordTable:
+    """One session's table of words, for the messages that pass one search's filters. See `clew.store.rank.Index`."""
 
     def __init__(self, db: sqlite3.Connection, session: int, last: int, wanted: Search) -> None:
         self._db, self._session, self._wanted = db, session, wanted
-        bounds = {"session": session, "since": wanted.since, "until": wanted.until}
-        first, last = 1, last if wanted.before is None else min(last, wanted.before - 1)
-        if wanted.since is not None:
-            first = db.execute(SQL["first_since"], bounds).fetchone()[0] or last + 1
-        if wanted.until is not None:
-            last = min(last, db.execute(SQL["last_until"], bounds).fetchone()[0] or 0)
-        self._bounds = bounds | {"first": first, "last": last}
+        last = last if wanted.before is None else min(last, wanted.before - 1)
+        first = 1 if wanted.since is None else self._bound("first_since", last + 1)
+        last = last if wanted.until is None else min(last, self._bound("last_until", 0))
+        self._bounds = self._times() | {"first": first, "last": last}
         self._query = "newest" if wanted.since is None and wanted.until is None else "newest_at"
 
     def newest(self, limit: int, any_of: Sequence[Phrase], all_of: Sequence[Phrase] = ()) -> list[int]:
         """See the port."""
-        match = _expression(any_of, all_of, self._wanted)
-        found = self._db.execute(_of(self._query, self._session), self._bounds | {"match": match, "limit": limit})
-        return [seq for (seq,) in found]
+        wanted = self._bounds | {"match": _expression(any_of, all_of, self._wanted), "limit": limit}
+        return [seq for (seq,) in self._db.execute(_of(self._query, self._session), wanted)]
 
     def lengths(self, seqs: Sequence[int]) -> dict[int, int]:
         """See the port."""
         return dict(self._db.execute(SQL["lengths"], {"session": self._session, "seqs": json_list(seqs)}))
+
+    def _bound(self, query: str, otherwise: int) -> int:
+        found = self._db.execute(SQL[query], self._times()).fetchone()
+        return int(found[0]) if found else otherwise
+
+    def _times(self) -> dict[str, Any]:
+        return {"session": self._session, "since": self._wanted.since, "until": self._wanted.until}
 
 
 def json_list(seqs: Sequence[int]) -> str:

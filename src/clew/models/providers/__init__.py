@@ -74,6 +74,7 @@ def endpoint(provider: str, model: str, settings: ModelsSettings, env: Mapping[s
         limits=_limits(provider, model, settings, known.base_url),
         reasoning=bool(declared and declared.reasoning),
         images=not (declared and declared.input) or "image" in declared.input,
+        native_compaction=bool(declared and declared.native_compaction),
     )
 
 

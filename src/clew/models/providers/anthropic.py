@@ -49,15 +49,22 @@ class AnthropicModel(Remote):
         key = {} if self.endpoint.base_url.endswith(".anthropic.com") else {"x-api-key": self._key() or "none"}
         return {**key, **{name: value.get_secret_value() for name, value in self.endpoint.headers.items()}}
 
-    def _betas(self) -> str:
-        """The header `anthropic-beta` as the settings write it, with what edits need."""
+    def _betas(self, request: Request) -> str:
+        """The header `anthropic-beta` as the settings write it, with what the request needs; empty where it needs
+        none."""
+        needed = COMPACTION_BETA if request.native_compaction is not None else BETA if self._edits(request) else ""
         written = [value for name, value in self._headers().items() if name.lower() == "anthropic-beta"]
-        names = [name.strip() for name in ",".join([*written, BETA]).split(",") if name.strip()]
-        return ",".join(dict.fromkeys(names))
+        names = [name.strip() for name in ",".join([*written, needed]).split(",") if name.strip()]
+        return ",".join(dict.fromkeys(names)) if needed else ""
 
     def _edits(self, request: Request) -> bool:
         """Whether the provider is asked to clear: another one of this format may refuse a field it does not know."""
         return request.context_edits is not None and self.endpoint.provider.lower() == "anthropic"
+
+    @property
+    def compacts(self) -> bool:
+        """Whether the provider compacts a conversation itself; see the port."""
+        return self.endpoint.native_compaction
 
     async def _exchange(self, client: Any, request: Request, on_text: OnText) -> Assistant:
         # The SDK walks every message through its types; `extra_body` goes out as it is.
@@ -66,7 +73,7 @@ class AnthropicModel(Remote):
             "messages": [],
             "max_tokens": self._most(request),
             "extra_body": self.body(request),
-            **({"extra_headers": {"anthropic-beta": self._betas()}} if self._edits(request) else {}),
+            **({"extra_headers": {"anthropic-beta": betas}} if (betas := self._betas(request)) else {}),
         }
         if on_text is None:
             return self._answer(_whole(await client.messages.create(**asked)))
@@ -84,7 +91,9 @@ class AnthropicModel(Remote):
         sent: dict[str, Any] = {"messages": anthropic_format.messages(request, images=self.endpoint.images)}
         if system := anthropic_format.system(request):
             sent["system"] = system
-        if self._edits(request):
+        if request.native_compaction is not None:
+            sent["compaction"] = {"type": "summarize", "instructions": request.native_compaction}
+        elif self._edits(request):
             sent["context_management"] = request.context_edits
         if request.tools:
             sent["tools"] = [anthropic_format.tool(tool) for tool in request.tools]
@@ -115,6 +124,10 @@ class AnthropicModel(Remote):
             usage=_usage(draft.usage),
             stop=STOPS.get(draft.stop or "", "stop"),
         )
+
+
+COMPACTION_BETA = "compact-2026-01-12"
+"""The header a request needs that asks the provider to compact."""
 
 
 class Draft:
@@ -186,6 +199,8 @@ def _read(block: dict[str, Any]) -> Block:
             return Thinking(thinking, signature=block.get("signature") or None)
         case {"type": "redacted_thinking", "data": str(data)}:
             return Thinking("", redacted=data)
+        case {"type": "compaction", "content": str(summary)}:
+            return Text(summary)
         case {"type": "tool_use", "id": str(name), "name": str(tool)}:
             return Call(name, tool, *_arguments(block))
     return Foreign(str(block.get("type")), block)

@@ -50,6 +50,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     limits: Limits = Limits()
     reasoning: bool = False
     images: bool = True
+    native_compaction: bool = False
+    """Whether the settings say that the provider compacts a conversation itself."""
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@
 SELECT 1 FROM pragma_module_list WHERE name = 'fts5';
 
 -- name: reached
-SELECT seq FROM searched WHERE session = :session AND version = :version;
+SELECT seq, size, latest, tabled FROM searched WHERE session = :session AND version = :version;
 
 -- name: unread
 SELECT seq, kind, version, data FROM entries WHERE session = :session AND seq > :after ORDER BY seq LIMIT :limit;
@@ -16,27 +16,38 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words_0 USING fts5 (said, role, content = '',
 -- name: drop
 DROP TABLE IF EXISTS words_0;
 
+-- name: forget_sayings
+DELETE FROM sayings WHERE session = :session;
+
 -- name: forget_spoken
 DELETE FROM spoken WHERE session = :session;
 
 -- name: forget_searched
 DELETE FROM searched WHERE session = :session;
 
+-- name: add_sayings
+INSERT INTO sayings (session, seq, at, role, said) VALUES (:session, :seq, :at, :role, :said);
+
 -- name: add_words
 INSERT INTO words_0 (rowid, said, role) VALUES (:seq, :said, :role);
 
 -- name: add_spoken
-INSERT INTO spoken (session, seq, at, terms) VALUES (:session, :seq, :at, :terms);
+INSERT INTO spoken (session, seq, at, latest, terms) VALUES (:session, :seq, :at, :latest, :terms);
 
 -- name: reach
-INSERT INTO searched (session, seq, version) VALUES (:session, :seq, :version)
-ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, version = excluded.version;
+INSERT INTO searched (session, seq, version, size, latest, tabled)
+VALUES (:session, :seq, :version, :size, :latest, :tabled)
+ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, version = excluded.version, size = excluded.size,
+                                    latest = excluded.latest, tabled = excluded.tabled;
+
+-- name: sayings
+SELECT seq, at, role, said FROM sayings WHERE session = :session ORDER BY seq;
 
 -- name: first_since
-SELECT min(seq) FROM spoken INDEXED BY spoken_by_time WHERE session = :session AND at >= :since;
+SELECT seq FROM spoken WHERE session = :session AND latest >= :since ORDER BY latest, seq LIMIT 1;
 
 -- name: last_until
-SELECT max(seq) FROM spoken INDEXED BY spoken_by_time WHERE session = :session AND at <= :until;
+SELECT seq FROM spoken WHERE session = :session AND at <= :until ORDER BY seq DESC LIMIT 1;
 
 -- name: newest
 SELECT rowid FROM words_0 WHERE words_0 MATCH :match AND rowid >= :first AND rowid <= :last
