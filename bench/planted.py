@@ -15,7 +15,7 @@ from itertools import repeat
 
 import msgspec
 
-from bench.planted_doubles import SPOILS, Double
+from bench.planted_doubles import FAITHFUL, SPOILS, Double
 from bench.planted_facts import KINDS, LANGS, Fact, Lang, facts
 from bench.planted_laws import Check, Seen, formed, kept, mended
 from bench.planted_talk import Teller
@@ -59,7 +59,7 @@ class Tally(msgspec.Struct):
     faults: dict[tuple[str, str], list[int]] = {}
     """Faults caught and put in, by double and kind of fault."""
     drafts: int = 0
-    """Whole drafts of the honest double."""
+    """Whole drafts of the honest doubles."""
     blocked: dict[str, int] = {}
     """Of these, those refused, by the code of the finding."""
     refused: int = 0
@@ -97,7 +97,11 @@ def play(scenario: Scenario, *, rounds: int = 5, exchanges: int = 9, kinds: Sequ
 
 
 async def _play(scenario: Scenario, planted: list[Fact], rounds: int, exchanges: int) -> Tally:
-    double, teller, tally = Double(scenario.double, planted, scenario.seed), Teller(scenario.lang, scenario.seed), Tally()
+    double, teller, tally = (
+        Double(scenario.double, planted, scenario.seed),
+        Teller(scenario.lang, scenario.seed),
+        Tally(),
+    )
     name = f"doubles/{scenario.double.replace(' ', '-')}"
     model = ScriptedModel(repeat(double), name=name, window=None if scenario.seed % 3 else SMALL)
     settings = {"agents": {"defaults": {"compaction": {"fallback": scenario.fallback}}}}
@@ -148,7 +152,7 @@ def _judge(
         counted = tally.faults.setdefault((scenario.double, fault.kind), [0, 0])
         counted[0] += not isinstance(outcome, Compacted) or mended(fault, planted, nth, seen)
         counted[1] += 1
-    if scenario.double == "honest":
+    if scenario.double in FAITHFUL:
         own = [one for one in attempts if one.writer.startswith("doubles/") and not one.failure]
         tally.drafts += len(own)
         tally.refused += sum(bool(blocking(one.findings)) for one in own)

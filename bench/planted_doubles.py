@@ -65,10 +65,11 @@ class Double:
         """The brief that says what the prompt says: newest values, what is open, rules as they were said."""
         material = prompt.split("\nWrite the brief under exactly")[0]
         sections: Brief = {heading: [] for heading in HEADINGS}
+        told = _told_plainly(material) if self.kind == "own words" else material
         for fact in self.facts:
-            for heading, line in _lines(fact, material):
+            for heading, line in _lines(fact, told):
                 sections[heading].append(f"- {line}")
-        known = [line for line in self.topics if line in material]
+        known = [line for line in self.topics if line in told]
         sections[DECISIONS] += [f"- {line}" for line in known[-8:]]
         return sections
 
@@ -102,6 +103,43 @@ def _honest(_: Double, sections: Brief, __: str) -> tuple[str, list[Fault]]:
     return written(sections), []
 
 
+OWN_WORDS: dict[str, str] = {
+    "This belongs to ticket …": "ticket of this work",
+    "The slow query is built in …": "file that builds the slow query",
+    "The staging gateway answers at … for now": "address of the staging gateway, for now",
+    "The last build that worked was …": "last working build", "The tenant that complained is …": "complaining tenant",
+    "The replica to read from is …": "replica for reads", "The import stops with": "Import: stops with",
+    "once a row has no region": "when the region of a row is missing", "We decided to use": "Decision: use",
+    "instead of a table of our own": "and no own table", "retries five times and then drops the message":
+    "drops a message after five retries", "reads every partition twice": "goes through each partition twice",
+    "cover parsing but no failure of the network": "cover only parsing, network failures are not covered",
+    "leaks one connection for each timeout": "loses a connection with every timeout",
+    "这件事对应的工单是 …": "本事项的工单", "慢查询是在 … 里拼出来的": "拼出慢查询的文件",
+    "预发布网关的地址是 …，先用它": "预发布网关地址（暂用）",
+    "最后一个正常的构建是 …": "最后正常的构建", "投诉的租户是 …": "投诉租户", "读取用的副本地址是 …": "读取副本的地址",
+    "行里没有地区时，导入会报": "行缺少地区时导入报", "我们决定采用": "决定采用", "不再自己维护表": "不自己维护表",
+    "会重试五次，然后丢掉消息": "重试五次后丢掉消息", "的导出把每个分区读了两遍": "导出时每个分区读两遍",
+    "的测试覆盖了解析，没有覆盖网络故障": "的测试只覆盖解析，网络故障没有覆盖",
+    "每次超时都会泄漏一个连接": "每次超时泄漏一个连接",
+}  # fmt: skip
+"""What an honest brief says, and the same in other words."""
+
+
+def _told_plainly(material: str) -> str:
+    """Material with the double's own earlier words as they were first said, so that it knows them again."""
+    for said, again in OWN_WORDS.items():
+        material = material.replace(again, said)
+    return material
+
+
+def _own_words(_: Double, sections: Brief, __: str) -> tuple[str, list[Fault]]:
+    """As the honest one, but for rules in words of its own."""
+    text = written(sections)
+    for said, again in OWN_WORDS.items():
+        text = text.replace(said, again)
+    return text, []
+
+
 def _lossy(double: Double, sections: Brief, _: str) -> tuple[str, list[Fault]]:
     """Every other line is left out."""
     kept = {heading: [line for line in lines if double.chance.random() < 0.5] for heading, lines in sections.items()}
@@ -110,7 +148,9 @@ def _lossy(double: Double, sections: Brief, _: str) -> tuple[str, list[Fault]]:
         Fault("name left out", name)
         for fact in double.facts
         for name in (*fact.ids, *fact.ids_after)
-        if fact.given and any(name in line for line in gone) and not any(name in one for k in kept.values() for one in k)
+        if fact.given
+        and any(name in line for line in gone)
+        and not any(name in one for k in kept.values() for one in k)
     ]
     return written(kept), faults
 
@@ -136,7 +176,8 @@ def _mangling(double: Double, sections: Brief, _: str) -> tuple[str, list[Fault]
 
 
 DRIFTS: tuple[dict[str, str], ...] = (
-    {DECISIONS: "**Key decisions:**", TODOS: "## Open To-Dos", RULES: "### Constraints & rules", ASKS: "# Pending asks"},
+    {DECISIONS: "**Key decisions:**", TODOS: "## Open To-Dos", RULES: "### Constraints & rules",
+     ASKS: "# Pending asks"},
     {DECISIONS: "## 决策", TODOS: "## 待办事项", RULES: "## 约束/规则", ASKS: "## 待处理的用户请求",
      IDENTIFIERS: "## 精确标识符"},
     {DECISIONS: "## Decisons", RULES: "## Constriants/Rules", IDENTIFIERS: "## Exact Identifers"},
@@ -191,12 +232,17 @@ def _stale(double: Double, sections: Brief, prompt: str) -> tuple[str, list[Faul
     for fact in double.facts:
         if fact.after and fact.after in prompt and (fact.todo or fact.stale in prompt):
             sections[fact.heading].append(f"- {fact.line}")
-            faults.append(Fault("closed to-do listed open" if fact.todo else "old value listed", fact.todo or fact.stale))
+            faults.append(
+                Fault("closed to-do listed open" if fact.todo else "old value listed", fact.todo or fact.stale)
+            )
     return written(sections), faults
 
 
 SPOILS: dict[str, Spoil] = {
-    "honest": _honest, "lossy": _lossy, "mangling": _mangling, "heading-drifting": _drifting,
+    "honest": _honest, "own words": _own_words, "lossy": _lossy, "mangling": _mangling, "heading-drifting": _drifting,
     "injection-obedient": _obedient, "inflating": _inflating, "empty": _empty, "timing out": _empty, "stale": _stale,
 }  # fmt: skip
 """The doubles; `timing out` never answers."""
+
+FAITHFUL = ("honest", "own words")
+"""Those whose drafts have nothing wrong with them."""

@@ -70,7 +70,8 @@ KINDS: dict[str, tuple[Carrier, ...]] = {
     "ticket": CARRIERS, "path": CARRIERS, "url": CARRIERS, "hash": CARRIERS, "uuid": CARRIERS,
     "rule": ("user",), "pinned": ("user", "assistant"),
     "open to-do": ("user", "assistant", "call"), "closed to-do": ("user", "assistant", "call"),
-    "replaced value": ("user", "assistant", "result"), "decision": ("user", "assistant", "call"), "failure": ("result", "assistant", "user"),
+    "replaced value": ("user", "assistant"), "decision": ("user", "assistant", "call"),
+    "failure": ("result", "assistant", "user"),
 }  # fmt: skip
 """The kinds, and the carriers that can say each."""
 
@@ -97,7 +98,11 @@ RULE: dict[Lang, str] = {
     "zh": "没有问过我，不要写入 {0} 这张表。",
 }
 PIN: dict[Lang, tuple[str, ...]] = {
-    "en": ("Before any release of {0}:", "1. stop the consumers of {1}", "2. tell the people on call, then wait 15 min"),
+    "en": (
+        "Before any release of {0}:",
+        "1. stop the consumers of {1}",
+        "2. tell the people on call, then wait 15 min",
+    ),
     "zh": ("发布 {0} 之前：", "1. 先停掉 {1} 的消费者", "2. 通知值班同事，再等 15 分钟"),
 }
 TODO: dict[Lang, str] = {"en": "Write the rollback test for {0}", "zh": "给 {0} 写回滚测试"}
@@ -192,7 +197,7 @@ def _todo(kind: str, lang: Lang, carrier: Carrier, place: Place, planted: int, m
     after = {
         "user": TODO_SAID[lang][1].format(todo),
         "assistant": f"- [x] {todo}",
-        "call": f'{json.dumps(todo, ensure_ascii=False)}, status="completed"',
+        "call": f'status="completed", subject={json.dumps(todo, ensure_ascii=False)}',
     }[carrier]
     return msgspec.structs.replace(fact, later=done, after=after)
 

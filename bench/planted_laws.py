@@ -37,7 +37,9 @@ class Seen(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, brief: str, messages: Sequence[Message]) -> "Seen":
         """A view as text."""
-        calls = [str(b.arguments) for m in messages if isinstance(m, Assistant) for b in blocks_of(m) if isinstance(b, Call)]
+        calls = [
+            str(b.arguments) for m in messages if isinstance(m, Assistant) for b in blocks_of(m) if isinstance(b, Call)
+        ]
         return cls(brief, "\n".join([*map(text_of, messages), *calls]))
 
     def under(self, heading: str) -> list[str]:
@@ -115,5 +117,3 @@ def mended(fault: Fault, facts: Sequence[Fact], nth: int, seen: Seen) -> bool:
     checks = [*kept(facts, nth, seen), *formed(seen)]
     laws = ("names that were given", "pinned words", "rules of the user's", "five headings, once each")
     return all(check.holds for check in checks if check.law in laws)
-
-

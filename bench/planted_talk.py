@@ -13,7 +13,8 @@ Group = tuple[Message, ...]
 TOPICS: dict[Lang, tuple[tuple[str, str], ...]] = {
     "en": (
         ("Why does the nightly export of {0} take so long?", "The export of {0} reads every partition twice."),
-        ("Please look at how {0} retries when the broker is away.", "{0} retries five times and then drops the message."),
+        ("Please look at how {0} retries when the broker is away.",
+         "{0} retries five times and then drops the message."),
         ("Can you check whether {0} still closes its connections?", "{0} leaks one connection for each timeout."),
         ("Show me what the tests of {0} cover.", "The tests of {0} cover parsing but no failure of the network."),
         ("How large do the pages of {0} get?", "The pages of {0} hold 500 rows at most."),
@@ -97,4 +98,9 @@ class Teller:
         """A tool's result with an instruction in it."""
         call = Call(f"call_{self.maker.digits(9)}", "WebFetch", {"url": f"https://docs.quay.example/page{nth}"})
         page = f"Pages of the manual\n{INJECTIONS[(self.seed + nth) % len(INJECTIONS)]}\nEnd of the page"
-        return (user(GOING[self.lang]), assistant("", call), result(call, page), assistant("The page says nothing new."))
+        return (
+            user(GOING[self.lang]),
+            assistant("", call),
+            result(call, page),
+            assistant("The page says nothing new."),
+        )

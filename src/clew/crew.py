@@ -1,11 +1,14 @@
 """Conversations put together: a session's engine, its tools, its agent for whatever model is named, its sub-agents."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from clew.agency import Conversation
 from clew.clock import NewId, Now
 from clew.config import Config
+from clew.engine.port import Operation
+from clew.errors import BadInput
+from clew.logs import log
 from clew.models.port import Model
 from clew.runtime.agent import Agent, Ask
 from clew.runtime.books import PriceOf
@@ -33,7 +36,7 @@ class Crew:
         model: Callable[[str], Model],
         full_name: Callable[[str], str],
         price: PriceOf,
-        engine: Callable[[Session], EngineRun],
+        engine: Callable[[Session, Operation], EngineRun],
         env: Mapping[str, str],
         now: Now,
         new_id: NewId,
@@ -52,29 +55,44 @@ class Crew:
     @asynccontextmanager
     async def conversing(self, session: Session, *, child: bool = False) -> AsyncIterator[Conversation]:
         """A conversation on a session. A `child` reads fewer of the workspace's files and has no sub-agents itself."""
-        engine = self._engine(session)
+        engine = self._engine(session, "subagent-spawn" if child else "agent-run")
+        try:
+            conversation = self._put_together(session, engine, child)
+            conversation.listen(Logbook(session.key))
+            yield conversation
+        finally:
+            await engine.dispose()
+
+    def _put_together(self, session: Session, engine: EngineRun, child: bool) -> Conversation:
         spawner = None if child else SubAgents(session, engine, self._child, now=self._now, new_id=self._new_id)
         lent = [spawner.offer()] if spawner and self.config.agents.defaults.subagents.enabled else []
-        staff = Staff(
-            self.config, self.place, self._model, env=self._env, now=self._now, new_id=self._new_id,
-            tools=[*self._tools, *engine.tools(), *lent], channel=self._channel, instructions=self._instructions,
-            audience="subagent" if child else "direct",
-        )  # fmt: skip
+        staff = self._staff([*self._tools, *lent], engine.tools(), child)
         stand_ins = self.config.agents.defaults.model.fallbacks
 
         def build(chosen: str | None) -> Agent:
             wanted = self._full_name(chosen) if chosen else self.name
             return staff.agent(wanted, stand_ins=[one for one in stand_ins if one != wanted], window=self._window)
 
-        conversation = Conversation(
+        return Conversation(
             session, build, now=self._now, new_id=self._new_id, ask=self._ask, workspace=str(self.place.root),
             price=self._price, engine=engine, spawn=spawner.spawn if spawner else None,
         )  # fmt: skip
-        conversation.listen(Logbook(session.key))
+
+    def _staff(self, own: Sequence[Function | Offer], lent: Sequence[Offer], child: bool) -> Staff:
+        """The staff with these tools; without the engine's where they cannot be offered beside the others."""
         try:
-            yield conversation
-        finally:
-            await engine.dispose()
+            staff = Staff(
+                self.config, self.place, self._model, env=self._env, now=self._now, new_id=self._new_id,
+                tools=[*own, *lent], channel=self._channel, instructions=self._instructions,
+                audience="subagent" if child else "direct",
+            )  # fmt: skip
+            _ = staff.toolbox.tools
+        except BadInput as error:
+            if not lent:
+                raise
+            log.warning("the tools of the context engine are left out", error=str(error))
+            return self._staff(own, (), child)
+        return staff
 
     def _child(self, key: str) -> AbstractAsyncContextManager[Conversation]:
         return self.conversing(Session(self.store, key, now=self._now, new_id=self._new_id), child=True)

@@ -19,11 +19,15 @@ from clew.prune.mark import project
 from clew.runtime.compaction import sizes_in, view_tokens
 from clew.runtime.engine_run import EngineRun
 from clew.runtime.session import Session
+from clew.runtime.turn import SETTLED, unfinished
 from clew.transcript import Assistant, Message, dangling, mend
 from clew.workspace.port import Offer, Output
 
 FORK_TOKENS = 100_000
 """A parent's view larger than this is not copied: the child then begins with its task alone, and is told so."""
+
+TITLE = 80
+"""Characters of a task that name its session."""
 
 MODES: tuple[Mode, ...] = ("isolated", "fork")
 
@@ -80,21 +84,26 @@ class SubAgents:
     async def _begun(self, given: Spawn, task: str) -> AsyncIterator[Conversation]:
         """A child ready to be spoken to; where it cannot begin, all that was prepared for it is taken back."""
         rollback, store = await self._engine.prepare(given), self._parent.store
-        begun = False
+        made = begun = False
         try:
-            store.create(given.child, at=self._now(), meta={"parent": given.parent, "title": task[:80]})
+            store.create(given.child, at=self._now(), meta={"parent": given.parent, "title": task[:TITLE]})
+            made = True
             if given.mode == "fork":
-                Session(store, given.child, now=self._now, new_id=self._new_id).append(*forked(self._parent))
+                self._copy(Session(store, given.child, now=self._now, new_id=self._new_id))
             async with self._converse(given.child) as child:
                 begun = True
                 yield child
         except BaseException:
-            if not begun:
-                if rollback:
-                    rollback()
-                if any(row.key == given.child for row in store.sessions(prefix=given.child)):
-                    store.delete(given.child)
+            if not begun and rollback:
+                rollback()
+            if made and not begun:
+                store.delete(given.child)
             raise
+
+    def _copy(self, child: Session) -> None:
+        """The parent's view as the beginning of a child; the ask it may end with is no turn that was cut short."""
+        child.append(*forked(self._parent))
+        child.store.describe(child.key, {SETTLED: unfinished(child)})
 
     def _mode(self, context: Mode) -> tuple[Mode, str]:
         window = self._parent.window()

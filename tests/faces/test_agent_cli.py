@@ -216,3 +216,14 @@ def test_doctor_finds_counters_that_disagree_and_calls_without_results(home):
 def test_doctor_knows_no_such_session(home):
     assert "✗ fail session" in clew("doctor", "nobody").stdout
     assert os.listdir(home) == []
+
+
+def test_doctor_makes_the_index_of_a_session_anew_and_says_so(home):
+    with SqliteStore(home / "clew.sqlite") as store:
+        store.create("k", at=now_ms())
+        store.append("k", [Draft("e1", now_ms(), Said(user("please look at AUTH-731")), 3)])
+    assert "index       not made yet" in clew("doctor", "k").stdout
+    done = clew("doctor", "k", "--repair").stdout.replace("\n", " ")
+    assert "✓ ok   repair" in done
+    assert "in step with the entries up to #1" in done
+    assert clew("doctor", "--repair").exit_code == 2

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -110,11 +111,23 @@ def test_what_goes_wrong_is_a_result_in_words_and_the_server_goes_on(store):
     assert all(word in text for word, (_, text) in zip(words, done, strict=True))
 
 
+HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+    "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}  # fmt: skip
+
+
+def test_ctrl_c_ends_it_though_its_client_still_listens(store):
+    command = [sys.executable, "-m", "clew", "mcp"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        running.stdin.write(json.dumps(HELLO) + "\n")
+        running.stdin.flush()
+        assert json.loads(running.stdout.readline())["id"] == 1
+        running.send_signal(signal.SIGINT)
+        assert running.wait(10) == -signal.SIGINT
+
+
 def test_nothing_but_the_protocol_stands_on_standard_output(store):
-    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}  # fmt: skip
     done = subprocess.run(
-        [sys.executable, "-m", "clew", "mcp"], input=json.dumps(request) + "\nno json at all\n", capture_output=True,
+        [sys.executable, "-m", "clew", "mcp"], input=json.dumps(HELLO) + "\nno json at all\n", capture_output=True,
         text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

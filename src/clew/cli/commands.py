@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +22,7 @@ from clew.cli import (
     recall,
     status,
 )
+from clew.cli.files import existing, new, write
 from clew.cli.group import Commands, Numbers
 from clew.cli.options import (
     ConfigOption,
@@ -41,7 +41,7 @@ from clew.cli.options import (
 from clew.cli.progress import shown
 from clew.clock import now_ms
 from clew.compact.outcome import Declined
-from clew.errors import BadInput, ClewError, UnknownEntry, UnknownSession, Unreachable
+from clew.errors import BadInput, UnknownEntry, UnknownSession, Unreachable
 from clew.render import arrival as arrivals
 from clew.render import as_json, listing
 from clew.render import compaction as compaction_words
@@ -114,7 +114,7 @@ def import_(
 ) -> None:
     """Bring a conversation into the store: Claude Code, OpenClaw, Pi, Codex, OpenAI, Anthropic, or Clew's own."""
     with opened(store, config) as clew:
-        came = clew.bring(_file(file), key=key, format=format, index=index)
+        came = clew.bring(existing(file), key=key, format=format, index=index)
         show_json(as_json.arrival(came)) if json else show(arrivals.arrival(came))
 
 
@@ -171,7 +171,7 @@ def context(
     """Show who takes how much of a session's window."""
     if what not in ("list", "detail", "map", "json"):
         raise typer.BadParameter(f"{what} is none of list, detail, map, json.", param_hint="[list|detail|map|json]")
-    pictures = {_new(path): draw for path, draw in ((svg, map_as_svg), (png, map_as_png)) if path}
+    pictures = {new(path): draw for path, draw in ((svg, map_as_svg), (png, map_as_png)) if path}
     if pictures and what != "map":
         raise typer.BadParameter(f"{what} draws no picture; write `map`.", param_hint="--svg, --png")
     with opened(store, config) as clew:
@@ -346,7 +346,7 @@ def export(
                 sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
             return
-        _write(_new(output), chunks)
+        write(new(output), chunks)
 
 
 def _key_of(clew: Clew, target: str, format: str, *, quiet: bool) -> str:
@@ -358,7 +358,7 @@ def _key_of(clew: Clew, target: str, format: str, *, quiet: bool) -> str:
             raise UnknownSession(
                 f"There is no session and no file {target}; nothing was changed. `clew sessions` lists the sessions."
             ) from None
-    came: Arrival = clew.bring(_file(Path(target)), format=format)
+    came: Arrival = clew.bring(existing(Path(target)), format=format)
     if not quiet:
         show(arrivals.arrival(came))
     return came.key
@@ -379,28 +379,3 @@ def _entry(session: Session, name: str) -> Record:
                 f"Session {session.key} has entries 1 to {last}; there is no {name}. Nothing was changed."
             )
     return session.find(name)
-
-
-def _write(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a new file, or none: what could only be written in part is taken away again."""
-    with path.open("xb") as file:
-        try:
-            file.writelines(chunks)
-            file.flush()
-        except (OSError, ClewError, KeyboardInterrupt):
-            path.unlink(missing_ok=True)
-            raise
-
-
-def _new(path: Path) -> Path:
-    if path.exists():
-        raise BadInput(f"{path} exists already; nothing was written. Choose another name, or remove it first.")
-    return path
-
-
-def _file(path: Path) -> Path:
-    if path.is_dir():
-        raise BadInput(f"{path} is a folder; nothing was changed. Name a file.")
-    if not path.exists():
-        raise BadInput(f"There is no file {path}; nothing was changed.")
-    return path

@@ -5,6 +5,7 @@ alone. It reads the store and changes nothing but the index that search derives.
 """
 
 import asyncio
+import signal
 from typing import Annotated, Any
 
 import typer
@@ -40,6 +41,8 @@ def mcp(
     with opened(store, config) as clew:
         if key is not None:
             clew.store.session(key)
+        # The library waits for a line in a thread that nothing interrupts; what is stored is whole at any moment.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         asyncio.run(_serve(Desk(clew, key)))
 
 

@@ -6,7 +6,9 @@ from typing import Literal
 import msgspec
 
 from clew.compact import identifiers
-from clew.compact.brief import ASKS, HEADINGS, TURN, body, heading_in
+from clew.compact.binding import Voices
+from clew.compact.brief import ASKS, HEADINGS, RULES, TODOS, TURN, body, heading_in
+from clew.compact.ledger_corrections import NOTE, notes
 from clew.compact.source import SUPPORTED, Source
 from clew.compact.words import features, normal, scripts, share
 from clew.transcript import Finding
@@ -16,6 +18,9 @@ REFLECTED = 0.4
 
 SAME_ASK = 0.6
 """Of a line's or an ask's features that the other must hold for the two to be the same request."""
+
+RESULT_ONLY = "(stated in a tool result only, not by the user)"
+"""The note on a line that was moved to the decisions, since it binds nobody."""
 
 FOREIGN_SHARE, OWN_SHARE = 0.5, 0.15
 """A session that speaks mostly one script, and a brief that hardly does."""
@@ -35,6 +40,10 @@ class Evidence(msgspec.Struct, frozen=True):
     """Asks that are no longer open: answered, or kept word for word."""
     speech: str = ""
     """Words of the user's, to tell the language of the session by."""
+    replaced: dict[str, str] = {}
+    """Values that hold no more, each with the one that took its place."""
+    voices: Voices | None = None
+    """Who said what, and what is open; None where nothing is known of it."""
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -84,6 +93,26 @@ def settled_ask_pending(draft: Draft, evidence: Evidence) -> Iterator[str]:
     yield from (_short(line) for line in body(draft.text, ASKS) if settled_by(line, evidence))
 
 
+def closed_todo_open(draft: Draft, evidence: Evidence) -> Iterator[str]:
+    """Lines that list as open what was finished or cancelled."""
+    yield from (_short(line) for line in body(draft.prose, TODOS) if closed(line, evidence))
+
+
+def bound_by_result(draft: Draft, evidence: Evidence) -> Iterator[str]:
+    """Rules, asks and to-dos that only a tool's result states."""
+    yield from (
+        _short(line)
+        for heading in (RULES, ASKS, TODOS)
+        for line in body(draft.prose, heading)
+        if foreign(heading, line, evidence)
+    )
+
+
+def old_value(draft: Draft, evidence: Evidence) -> Iterator[str]:
+    """Lines that state a value without the one that took its place."""
+    yield from (_short(line) for line in prose_lines(draft.prose) if notes(line, evidence.replaced))
+
+
 def invented_identifiers(draft: Draft, evidence: Evidence) -> Iterator[str]:
     """Identifiers that occur nowhere in what the brief stands for."""
     yield from (
@@ -124,6 +153,9 @@ CHECKS: tuple[Row, ...] = (
     Row("missing_identifier", "restore", missing_identifiers),
     Row("ask_not_reflected", "restore", ask_not_reflected),
     Row("settled_ask_pending", "ask", settled_ask_pending),
+    Row("closed_todo_open", "restore", closed_todo_open),
+    Row("bound_by_result", "restore", bound_by_result),
+    Row("old_value", "restore", old_value),
     Row("invented_identifier", "ask", invented_identifiers),
     Row("unsupported_line", "ask", unsupported_lines),
     Row("other_language", "note", other_language),
@@ -170,9 +202,19 @@ def prose_lines(prose: str) -> list[str]:
     ]
 
 
+def closed(line: str, evidence: Evidence) -> bool:
+    """Whether a line under the open to-dos lists one that is not."""
+    return evidence.voices is not None and evidence.voices.closings.settles(line)
+
+
+def foreign(heading: str, line: str, evidence: Evidence) -> bool:
+    """Whether a line that would bind the agent was said by nobody who may do so."""
+    return evidence.voices is not None and not evidence.voices.bind(heading, line, evidence.source)
+
+
 def supported(line: str, source: Source) -> bool:
-    """Whether the entries behind a line hold enough of what it says."""
-    return source.support(line)[1] >= SUPPORTED
+    """Whether the entries behind a line hold enough of what it says; the notes that rules put on it do not count."""
+    return source.support(NOTE.sub("", line).replace(RESULT_ONLY, ""))[1] >= SUPPORTED
 
 
 def _short(line: str, limit: int = 160) -> str:

@@ -9,6 +9,7 @@ from clew.compact import ledger
 from clew.compact.brief import is_none
 from clew.compact.evidence import asked, words
 from clew.compact.job import Job
+from clew.compact.ledger_corrections import marked, replaced
 from clew.compact.serialize import clip
 from clew.compact.source import Source, plain
 from clew.transcript import Assistant, Entry, Ledger, Line, Message, Said, User, text_of
@@ -55,6 +56,8 @@ def below(job: Job, kept: Ledger, *, budget: int, prose: str = "", first: Collec
     quoted = recent(job.cut.dropped, job.recent_turns, job.count, budget=job.budget // RECENT_SHARE)
     if job.budget < RECENT_FLOOR or len(quoted) < 2:
         quoted = []
+    changed = replaced(kept.identifiers)
+    quoted = [(marked(text, changed), ids) for text, ids in quoted]
     turns = "\n".join(text for text, _ in quoted)
     shown = "\n".join([prose, turns, *map(plain, job.cut.tail)])
     room = max(0, budget - job.count(turns))

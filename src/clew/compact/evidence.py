@@ -6,8 +6,10 @@ import msgspec
 
 from clew.compact import identifiers
 from clew.compact.audit import Evidence
+from clew.compact.binding import Voices
 from clew.compact.cut import Cut
 from clew.compact.ledger import gather
+from clew.compact.ledger_corrections import REPLACED, replaced
 from clew.compact.ledger_losses import unrendered
 from clew.compact.source import Source, plain
 from clew.transcript import Compaction, Entry, Ledger, Message, Said, User, text_of
@@ -48,6 +50,8 @@ def collect(
         ask_open=newest is not None and newest.state == "open",
         settled=tuple(text[:ASK_CHARS] for text in (answered[-RECENT_ASKS:] + verbatim)),
         speech="\n".join(item.text[:ASK_CHARS] for item in asks[-RECENT_ASKS:]),
+        replaced=replaced(kept.identifiers),
+        voices=Voices((*cut.dropped, *cut.tail), previous, kept, focus or ""),
     )
 
 
@@ -57,7 +61,8 @@ def required(kept: Ledger, budget: int, tail: str) -> tuple[str, ...]:
     What the kept tail shows is not lost, wherever the brief stands.
     """
     most = max(FEWEST, min(MOST, budget // TOKENS_PER_IDENTIFIER))
-    ranked = [item.text for item in kept.identifiers if identifiers.strong(item.text)][: 2 * most]
+    standing = [item for item in kept.identifiers if item.state != REPLACED]
+    ranked = [item.key for item in standing if identifiers.strong(item.key)][: 2 * most]
     return tuple(identifiers.missing(ranked, tail)[:most])
 
 

@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-from clew.compact import ledger_decisions, ledger_failures, ledger_words, rules, toolcalls
+from clew.compact import ledger_corrections, ledger_decisions, ledger_failures, ledger_words, rules, toolcalls
 from clew.compact.identifiers import find, values
 from clew.compact.ledger_asks import NOTICE, Asks
 from clew.compact.ledger_layout import Rendered
@@ -100,6 +100,12 @@ class _Reader:
             self._put("rules", _digest(rule), rule)
         for sentence in rules.lifting(words):
             self._lift(sentence)
+        self._corrected(words)
+
+    def _corrected(self, words: str) -> None:
+        """A value that another took the place of stays in the ledger, so that it is known to be old."""
+        for old, new in ledger_corrections.corrections(words):
+            self.shelves["identifiers"].replace(old, new, self.at, self.source)
 
     def _lift(self, sentence: str) -> None:
         """A rule the user took back stays in the ledger, so that it is known to be gone."""
@@ -117,8 +123,9 @@ class _Reader:
                 self._names(block.text, "said")
         for decision in ledger_decisions.decisions(ends(words, READ)):
             self._decision(decision)
+        self._corrected(words)
         if boxed := toolcalls.boxes(words):
-            self._list(boxed)
+            self._list(boxed, written=True)
         if called:
             self.asks.works()
         elif words.strip() and message.stop in (None, "stop"):
@@ -153,11 +160,19 @@ class _Reader:
             state = "created"
         self._put("files", path, path, state)
 
-    def _list(self, listed: list[toolcalls.Task]) -> None:
-        """A new list takes the place of the one before: what it does not name any more is gone."""
+    def _list(self, listed: list[toolcalls.Task], *, written: bool = False) -> None:
+        """A new list takes the place of the one before: what it does not name any more is gone.
+
+        One that is `written` in an answer does so only where it repeats half of what is open: else it is another list.
+        """
         shelf, keys = self.shelves["todos"], {_digest(one.text) for one in listed}
-        for key, item in shelf.items.items():
-            if key not in keys and not key.startswith("#") and item.state in ("open", "active"):
+        live = [
+            key
+            for key, item in shelf.items.items()
+            if not key.startswith("#") and item.state in ("open", "active")
+        ]  # fmt: skip
+        for key in live if not written or 2 * len(keys.intersection(live)) >= len(live) else ():
+            if key not in keys:
                 shelf.mark(key, "gone")
         for one in listed:
             self._put("todos", _digest(one.text), one.text, one.state)

@@ -72,16 +72,17 @@ def quoted(item: LedgerItem, text: str, note: str = "") -> list[Row]:
     return [Row("\n".join([f"{opening}{lines[0]}", *(f"> {line}" for line in lines[1:])]), item.sources)]
 
 
-def whole(item: LedgerItem) -> Row:
+def whole(item: LedgerItem, *notes: str) -> Row:
     """A pinned message, every line of it."""
     lines = [f"> {line}".rstrip() for line in uncoloured(item.text).split("\n")]
-    return Row("\n".join([f"- ({item.state or 'a'} message)", *lines]), item.sources)
+    opening = "; ".join([f"{item.state or 'a'} message", *notes])
+    return Row("\n".join([f"- ({opening})", *lines]), item.sources)
 
 
-def box(item: LedgerItem, mark: str) -> Row:
+def box(item: LedgerItem, mark: str, *notes: str) -> Row:
     """A to-do item with its box."""
     number = f"{item.key} " if item.key.startswith("#") else ""
-    return Row(f"- {mark} {number}{flat(item.text)}", item.sources)
+    return Row(f"- {mark} {number}{flat(item.text)}" + (f" ({'; '.join(notes)})" if notes else ""), item.sources)
 
 
 def flat(text: str) -> str:

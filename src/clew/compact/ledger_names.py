@@ -1,10 +1,12 @@
 """Which identifiers a brief still writes once its other sections stand, and in what groups."""
 
 from collections.abc import Callable, Collection, Iterable
+from itertools import chain
 
 import msgspec
 
 from clew.compact.identifiers import find, kind, strong
+from clew.compact.ledger_corrections import REPLACED
 from clew.compact.ledger_layout import Row, flow
 from clew.compact.ledger_paths import legible, relative
 from clew.compact.ledger_shelf import by_score
@@ -28,6 +30,10 @@ REPEATED = 8
 GIVEN = 4
 """Ids and addresses that come before all others because the user gave them and nothing else names them: however long
 ago that was, only the user could say them again."""
+
+
+SEEN_SHARE = 0.4
+"""Of the room, what ids that only results hold may take while there are names that somebody spoke of."""
 
 
 class Names(msgspec.Struct, frozen=True):
@@ -57,14 +63,20 @@ def names(
     """
     seen = beside.union(*(legible(name) for name in find(written)), legible(base))
     chosen: dict[str, list[tuple[str, LedgerItem]]] = {}
-    again = 0
-    for item in ranked(ledger, first):
+    again, most_seen = 0, int(room * SEEN_SHARE)
+    order = ranked(ledger, first)
+    for at, item in enumerate(chain(order, late := [])):
         name, group = relative(item.key, base), group_of(item)
         if name in seen or item.key in seen:
             if group not in ("ids", "addresses") or name in beside or again >= REPEATED:
                 continue
             again += 1
         cost = count(f" {name}")
+        if group == SEEN and at < len(order):
+            most_seen -= cost
+            if most_seen < 0:
+                late.append(item)
+                continue
         if cost > room:
             return _rows(chosen, cut=True)
         room -= cost
@@ -75,7 +87,7 @@ def names(
 
 def ranked(ledger: Ledger, first: Collection[str]) -> list[LedgerItem]:
     """Identifiers in the order they are chosen."""
-    listed = by_score(ledger.identifiers, ledger.position)
+    listed = by_score(holding(ledger), ledger.position)
     given = [item.key for item in listed if item.state == "asked" and group_of(item) in ("ids", "addresses")]
     before = {*first, *given[:GIVEN]}
     return sorted(listed, key=lambda item: item.key not in before)
@@ -85,11 +97,16 @@ def best(ledger: Ledger, base: str, most: int) -> list[Row]:
     """The highest ranked names that the audit insists on, wherever else they stand."""
     chosen: dict[str, list[tuple[str, LedgerItem]]] = {}
     seen: set[str] = set()
-    for item in [item for item in by_score(ledger.identifiers, ledger.position) if strong(item.key)][:most]:
+    for item in [item for item in by_score(holding(ledger), ledger.position) if strong(item.key)][:most]:
         if (name := relative(item.key, base)) not in seen:
             seen |= legible(name)
             chosen.setdefault(group_of(item), []).append((name, item))
     return _rows(chosen, cut=False).exact
+
+
+def holding(ledger: Ledger) -> list[LedgerItem]:
+    """The identifiers that hold: all but those that others took the place of."""
+    return [item for item in ledger.identifiers if item.state != REPLACED]
 
 
 def group_of(item: LedgerItem) -> str:

@@ -1,10 +1,11 @@
 """The user's asks as a brief quotes them: which are written, how long, in what order, and what is noted on each."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
 import msgspec
 
+from clew.compact.ledger_corrections import notes
 from clew.compact.ledger_layout import Row, flat, quoted
 from clew.compact.ledger_words import ends, level
 from clew.transcript import LedgerItem
@@ -28,10 +29,21 @@ class Quotes(msgspec.Struct, frozen=True):
 
 
 class Quoting:
-    """How the asks of a ledger, the newest first, are quoted beside `near`, text on one line that stays in view."""
+    """How the asks of a ledger, the newest first, are quoted beside `near`, text on one line that stays in view.
 
-    def __init__(self, asks: Sequence[LedgerItem], count: Callable[[str], int], *, near: str, say_open: bool) -> None:
-        self.asks, self.count, self.near, self.say_open = asks, count, near, say_open
+    `changed` are old values with those that hold now: an ask that names an old one has a note on it.
+    """
+
+    def __init__(
+        self,
+        asks: Sequence[LedgerItem],
+        count: Callable[[str], int],
+        *,
+        near: str,
+        say_open: bool,
+        changed: Mapping[str, str],
+    ) -> None:
+        self.asks, self.count, self.near, self.say_open, self.changed = asks, count, near, say_open, changed
         self.cut = False
 
     def within(self, room: int) -> Quotes:
@@ -70,12 +82,13 @@ class Quoting:
     def _quoted(self, ask: LedgerItem, size: int, most: int) -> list[Row]:
         """An ask within `most` tokens, with what there is to note on it."""
         words = ask.text if size <= most else ends(ask.text, max(40, len(ask.text) * (most - 9) // size))
-        notes = {
+        said = {
             "the first": ask is self.asks[-1] and len(self.asks) > MANY,
             "open": self.say_open and ask.state == "open",
             "shortened": words != ask.text,
         }
-        return quoted(ask, words, ", ".join(note for note, holds in notes.items() if holds))
+        told = [*(note for note, holds in said.items() if holds), *notes(words, self.changed)]
+        return quoted(ask, words, ", ".join(told))
 
 
 def with_gaps(

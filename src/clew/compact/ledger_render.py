@@ -10,7 +10,8 @@ from functools import lru_cache
 
 import msgspec
 
-from clew.compact.identifiers import find
+from clew.compact.identifiers import find, strong
+from clew.compact.ledger_corrections import marked, notes, replaced
 from clew.compact.ledger_layout import Rendered, Row, box, compose, flat, flow, portions, whole
 from clew.compact.ledger_names import best, names, stated
 from clew.compact.ledger_paths import legible, relative, root
@@ -93,18 +94,23 @@ class _Page:
         first: Collection[str],
     ) -> None:
         self.ledger, self.standalone, self.count, self.near = ledger, standalone, count, near
-        self.first = frozenset(first)
+        self.first = frozenset(first if standalone else (*first, *decided(ledger.decisions)))
         self.base = root([item.key for item in (*ledger.files, *ledger.identifiers)])
+        self.changed = replaced(ledger.identifiers)
         self.losses = [section for section in CAPS if full(section, getattr(ledger, section))]
         self.asks = [ask for ask in by_recency(ledger.asks) if ask.state != "nod"]
-        self.quoting = Quoting(self.asks, count, near=near.words, say_open=not standalone)
+        self.quoting = Quoting(self.asks, count, near=near.words, say_open=not standalone, changed=self.changed)
         self.files = [file for file in merged(ledger.files, self.base) if not self._is_near(file)]
-        self.decisions = best_decisions(ledger.decisions)
-        self.rules = [Row(f"- {flat(item.text)}", item.sources) for item in self._rules()]
-        self.pins = [whole(item) for item in ledger.pins]
+        self.decisions = best_decisions(ledger.decisions) if standalone else []
+        self.rules = self._lines(self._rules())
+        self.pins = [whole(item, *notes(item.text, self.changed)) for item in ledger.pins]
         floor = self._cost([*self.rules, *self.pins]) + self._cost(Row(f"{heading}\n") for heading in self._headings())
         self.room = portions(self._wanted(), BESIDE if near.words else SHARES, max(0, room - floor))
         self.spare = max(0, room - floor) - sum(self.room.values())
+
+    def _lines(self, items: Iterable[LedgerItem]) -> list[Row]:
+        """Facts as a line each, with a note on every value in them that does not hold any more."""
+        return [Row(marked(f"- {flat(item.text)}", self.changed), item.sources) for item in items]
 
     def _rules(self) -> list[LedgerItem]:
         """The rules that stand, in the order they were stated; of too many, the first ones and the newest."""
@@ -144,7 +150,7 @@ class _Page:
         older = [row for ask, rows in asks if ask.state != "open" for row in rows]
         files, failures = self._files(), self._failures()
         open_, settled = self._todos()
-        decisions = self._fill("decisions", [Row(f"- {flat(d.text)}", d.sources) for d in self.decisions])
+        decisions = self._fill("decisions", self._lines(self.decisions))
         so_far = [*pending, *older, *files, *failures, *open_, *settled, *decisions, *self.rules, *self.pins]
         exact, code = self._names("\n".join(row.text for row in so_far))
         if self.standalone:
@@ -212,13 +218,13 @@ class _Page:
 
     def _failures(self) -> list[Row]:
         ranked = [item for item in by_recency(self.ledger.failures) if item.state != "fixed"]
-        return self._fill("failures", [Row(f"- {flat(item.text)}", item.sources) for item in ranked])
+        return self._fill("failures", self._lines(ranked))
 
     def _todos(self) -> tuple[list[Row], list[Row]]:
         boxes = {"open": "[ ]", "active": "[ ] (in progress)", "done": "[x]", "cancelled": "[-]"}
         listed = [item for item in by_recency(self.ledger.todos) if item.state in boxes and not self._is_ticked(item)]
         ranked = sorted(listed, key=lambda item: ("active", "open", "done", "cancelled").index(item.state))
-        rows = {box(item, boxes[item.state]): item for item in ranked}
+        rows = {box(item, boxes[item.state], *notes(item.text, self.changed)): item for item in ranked}
         chosen = self._fill("todos", list(rows))
         return ([row for row in chosen if rows[row].state in ("open", "active")],
                 [row for row in chosen if rows[row].state in ("done", "cancelled")])  # fmt: skip
@@ -254,6 +260,11 @@ def best_decisions(decisions: Iterable[LedgerItem]) -> list[LedgerItem]:
     commits = [one for one in listed if one.text.startswith("committed: ")][:MOST_COMMITS]
     kept = {one.key for one in commits}
     return [one for one in listed if one.key in kept or not one.text.startswith("committed: ")][:MOST_DECISIONS]
+
+
+def decided(decisions: Iterable[LedgerItem]) -> list[str]:
+    """The exact names in the newest decisions: beside a prose that tells these, they are not written themselves."""
+    return [name for one in best_decisions(decisions) for name in find(one.text) if strong(name)]
 
 
 def merged(files: Iterable[LedgerItem], base: str) -> list[LedgerItem]:

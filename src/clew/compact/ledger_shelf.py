@@ -6,11 +6,13 @@ from collections.abc import Iterable
 import msgspec
 
 from clew.compact.identifiers import strong
+from clew.compact.ledger_corrections import REPLACED
 from clew.transcript import LedgerItem
 
-STRENGTH = {"seen": 0.0, "said": 1.5, "asked": 1.5, "used": 1.5, "aimed": 2.0}
+STRENGTH = {"seen": 0.0, "said": 1.5, "asked": 1.5, "used": 1.5, "aimed": 2.0, REPLACED: 3.0}
 """How an identifier came up, at best: only in a result; in the model's words; in the user's; in a call's long
-arguments, such as a file's content; in its short ones, which aim at something."""
+arguments, such as a file's content; in its short ones, which aim at something. That one was replaced is stored before
+all others and never written among them."""
 
 EXACT = 0.5
 """What a name gains that cannot be found again by searching the code: an id, a flag, a path (but not `../x`, which
@@ -55,7 +57,17 @@ class Shelf:
             self.items[name] = LedgerItem(name, name, at, 1, state, (source,))
         else:
             uses = old.uses + (old.at != at)
-            self.items[name] = LedgerItem(name, name, at, uses, stronger(old.state, state), (source,))
+            text = old.text if old.state == REPLACED else name
+            self.items[name] = LedgerItem(name, text, at, uses, stronger(old.state, state), (source,))
+
+    def replace(self, old: str, new: str, at: int, source: str) -> None:
+        """Note that one identifier took the place of another; the new one holds, whatever was said of it before."""
+        if old == new:
+            return
+        known = self.items.get(old)
+        self.items[old] = LedgerItem(old, new, at, known.uses if known else 1, REPLACED, (source,))
+        if (back := self.items.get(new)) and back.state == REPLACED:
+            self.items[new] = LedgerItem(new, new, at, back.uses, "said", (source,))
 
     def mark(self, key: str, state: str) -> None:
         """Change the state of a fact, if it is there and has another one."""

@@ -7,19 +7,21 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from clew.compact import identifiers
-from clew.compact.audit import Evidence, reflects, same_ask, settled_by, supported
+from clew.compact.audit import RESULT_ONLY, Evidence, closed, foreign, reflects, same_ask, settled_by, supported
 from clew.compact.brief import (
     ASKS,
     DECISIONS,
     HEADINGS,
     IDENTIFIERS,
     NONE,
+    TODOS,
     Section,
     body,
     heading_in,
     is_none,
     sections,
 )
+from clew.compact.ledger_corrections import marked
 from clew.compact.ledger_names import GROUPS
 from clew.compact.serialize import clip
 
@@ -135,6 +137,38 @@ def _append(text: str, heading: str, lines: Sequence[str]) -> str:
 
 def _joined(parts: Sequence[Section]) -> str:
     return "\n\n".join(_section(part.heading, part.lines) for part in parts if part.heading)
+
+
+def unbind(text: str, evidence: Evidence) -> Mended:
+    """Take from open work what is closed, note on old values what holds now, and let no result bind the agent.
+
+    What a result alone demands moves to the decisions with a note on where it is from.
+    """
+    taken: list[str] = []
+    moved: list[str] = []
+
+    def kept(heading: str, line: str) -> bool:
+        if not line.strip() or is_none(line):
+            return True
+        over = heading == TODOS and closed(line, evidence)
+        alien = not over and foreign(heading, line, evidence)
+        taken.extend([line] if over or alien else [])
+        moved.extend([f"- {RESULT_ONLY} {line.lstrip('-*• ')}"] if alien else [])
+        return not (over or alien)
+
+    parts = [
+        Section(part.heading, tuple(line for line in part.lines if kept(part.heading, line)))
+        for part in sections(text)
+        if part.heading
+    ]
+    text = _joined(parts) if taken else text
+    text = _append(text, DECISIONS, moved) if moved else text
+    return Mended(_noted(text, evidence), dropped=tuple(taken))
+
+
+def _noted(text: str, evidence: Evidence) -> str:
+    """A text with a note on each line that states an old value."""
+    return "\n".join(marked(line, evidence.replaced) for line in text.split("\n")) if evidence.replaced else text
 
 
 def strip(text: str, evidence: Evidence) -> Mended:

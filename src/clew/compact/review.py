@@ -80,13 +80,16 @@ class Review:
     def _prose(self, draft: str, turn: str) -> tuple[str, tuple[str, ...]]:
         """A draft's five sections and the split turn's, to size, with the lines that the budget took."""
         prose = repair.normalise(draft)
-        if prose and turn.strip():
-            prose = f"{prose}\n\n{TURN}\n{repair.plain_lines(turn)}"
+        if prose and (started := repair.plain_lines(turn)):
+            prose = f"{prose}\n\n{TURN}\n{started}"
         short = repair.shorten(prose, int(self._limit() * PROSE_SHARE), self.job.count)
         return short.text, short.dropped
 
     def _settle(self, mended: Mended, by: str, *, again: bool = False, cut_off: bool = False) -> Accepted | None:
         """Put back, put together, audit; `again` replaces the findings of the attempt by what is left of them."""
+        if self.job.guard:
+            unbound = repair.unbind(mended.text, self.evidence)
+            mended = Mended(unbound.text, dropped=(*mended.dropped, *unbound.dropped))
         under = self._under(mended.text)
         restored = repair.restore(mended.text, under.text, self.evidence)
         composed = compose(restored.text, under, self.evidence.source)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from clew.compact import identifiers
-from clew.compact.words import features
+from clew.compact.words import features, share
 from clew.transcript import Assistant, Call, Compaction, Entry, Said, Text, Thinking, blocks_of
 
 MAX_SOURCES = 3
@@ -69,7 +69,7 @@ class Source:
             return (), 1.0
         chosen, covered = self._cover(weights)
         ids = tuple(dict.fromkeys(one for index in chosen for one in self._origins[index]))[:MAX_SOURCES]
-        score = sum(weights[feature] for feature in covered) / sum(weights.values())
+        score = share(weights, covered)
         return ids, score if len(weights) >= FEW else 1.0
 
     def _weight(self, feature: str) -> float:

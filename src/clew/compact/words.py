@@ -3,7 +3,7 @@
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 STEM = 6
 """Letters of a word that count: enough to take `migrate` and `migration`, `миграция` and `миграции` for one."""
@@ -59,12 +59,17 @@ PAIR_WEIGHT = 1.6
 """What a found pair of characters counts: of a phrase put in another order only about every other pair is left."""
 
 
-def share(of: set[str], found_in: set[str]) -> float:
-    """How much of `of` is in `found_in`, by features: 1.0 where there is nothing to look for."""
-    pairs = {feature for feature in of if _PAIRED.match(feature)}
-    words = of - pairs
-    found = len(words & found_in) + min(len(pairs), PAIR_WEIGHT * len(pairs & found_in))
-    return found / len(of) if of else 1.0
+def share(of: Collection[str] | Mapping[str, float], found_in: Collection[str]) -> float:
+    """How much of `of` is in `found_in`, by features: 1.0 where there is nothing to look for.
+
+    As a mapping, `of` says what each feature weighs; else all weigh the same.
+    """
+    weights = of if isinstance(of, Mapping) else dict.fromkeys(of, 1.0)
+    pairs = {feature: weight for feature, weight in weights.items() if _PAIRED.match(feature)}
+    words = sum(weight for feature, weight in weights.items() if feature in found_in and feature not in pairs)
+    paired = PAIR_WEIGHT * sum(weight for feature, weight in pairs.items() if feature in found_in)
+    total = sum(weights.values())
+    return (words + min(sum(pairs.values()), paired)) / total if total else 1.0
 
 
 SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (

@@ -33,13 +33,19 @@ from clew.engine.port import (
 )
 from clew.errors import EngineError
 from clew.tokens import estimate
-from clew.transcript import Message
+from clew.transcript import Message, User
 from clew.workspace.port import Offer
 
 Given = TypeVar("Given")
 
 REQUIRED = ("ingest", "assemble", "compact")
 """Methods an engine cannot do without."""
+
+OPTIONAL = (
+    "bootstrap", "maintain", "ingest_batch", "after_turn", "commit_turn", "prepare_subagent_spawn",
+    "on_subagent_ended", "dispose",
+)  # fmt: skip
+"""Methods an engine may have, that are waited for; `tools` is the one that is not."""
 
 MOST_ERROR = 300
 """Characters of an error that are told."""
@@ -54,6 +60,8 @@ class Trouble(msgspec.Struct, frozen=True):
     error: str
     quarantined: bool = False
     """Whether the built-in engine has taken over for the rest of the process."""
+    commits: bool = False
+    """Whether finished turns are still owed to it, for a process that runs it again."""
 
 
 Tell = Callable[[Trouble], None]
@@ -71,7 +79,7 @@ def engaged(
         return Guarded(legacy, legacy, tell)
     if wanted in quarantine:
         tell(quarantine[wanted])
-        return Guarded(legacy, legacy, tell)
+        return Guarded(legacy, legacy, tell, owed_to=wanted if quarantine[wanted].commits else None)
     offer = next((one for one in offers if one.id == wanted), None)
     if offer is None:
         known = ", ".join(sorted({ID, *(one.id for one in offers)}))
@@ -80,6 +88,7 @@ def engaged(
         engine = offer.make(host)
         wrong = problems(engine, wanted)
         missing = [] if wrong else lacking(engine.info, host, operation)
+        ready = Guarded(legacy if wrong else engine, legacy, tell)
     except Exception as error:  # noqa: BLE001 - a plug-in may fail in any way
         return _without(legacy, tell, wanted, told(error))
     if wrong:
@@ -87,7 +96,7 @@ def engaged(
     if missing:
         tell(Trouble(wanted, "made", "; ".join(missing)))
         return Guarded(legacy, legacy, tell)
-    return Guarded(engine, legacy, tell)
+    return ready
 
 
 def _without(legacy: Legacy, tell: Tell, wanted: str, why: str) -> "Guarded":
@@ -106,7 +115,8 @@ def problems(engine: object, wanted: str) -> list[str]:
         found += [f"`info.id` is {info.id!r} and was registered as {wanted!r}"] if info.id not in ("", wanted) else []
     absent = [name for name in REQUIRED if not callable(getattr(engine, name, None))]
     found += [f"`{name}` is missing" for name in absent]
-    waits = [name for name in REQUIRED if name not in absent and not _is_async(getattr(engine, name))]
+    there = [name for name in (*REQUIRED, *OPTIONAL) if callable(getattr(engine, name, None))]
+    waits = [name for name in there if not _is_async(getattr(engine, name))]
     return found + [f"`{name}` is not async" for name in waits]
 
 
@@ -124,10 +134,13 @@ def lacking(info: Info, host: Host, operation: Operation) -> list[str]:
 class Guarded:
     """An engine as the runtime calls it: no method of this class raises, but for `compact`."""
 
-    def __init__(self, engine: ContextEngine, legacy: Legacy, tell: Tell) -> None:
+    def __init__(self, engine: ContextEngine, legacy: Legacy, tell: Tell, *, owed_to: str | None = None) -> None:
+        """`owed_to` is the quarantined engine that the built-in one stands in for, where it is still owed turns."""
         self._engine, self._legacy, self._tell = engine, legacy, tell
-        self._id, self._warned, self.behind = engine.info.id, False, False
+        self._info, self._warned, self.behind = engine.info, False, False
         """`behind`: a turn before this one was not taken, so that the built-in engine runs this one."""
+        self._id = owed_to or self._info.id
+        self._commits = owed_to is not None or callable(getattr(engine, "commit_turn", None))
 
     @property
     def charged(self) -> ContextEngine:
@@ -137,7 +150,7 @@ class Guarded:
     @property
     def info(self) -> Info:
         """Who is in charge."""
-        return self.charged.info
+        return self._legacy.info if self.charged is self._legacy else self._info
 
     @property
     def plain(self) -> bool:
@@ -147,7 +160,7 @@ class Guarded:
     @property
     def commits(self) -> bool:
         """Whether finished turns are handed over through the outbox; they are owed also while it cannot take them."""
-        return callable(getattr(self._engine, "commit_turn", None))
+        return self._commits
 
     @property
     def takes(self) -> bool:
@@ -217,9 +230,18 @@ class Guarded:
         return "" if said in ("committed", "duplicate") else f"it answered {said!r}"
 
     async def prepare(self, given: Spawn) -> Rollback | None:
-        """What takes the preparation for a sub-agent back."""
+        """What takes the preparation for a sub-agent back. It raises nothing, and the second time it does nothing."""
         rollback: Rollback | None = await self._call("prepare_subagent_spawn", None, given)
-        return rollback if callable(rollback) else None
+        waiting = [rollback] if callable(rollback) else []
+
+        def back() -> None:
+            try:
+                while waiting:
+                    waiting.pop()()
+            except Exception as error:  # noqa: BLE001 - an engine may fail in any way
+                self._failed("prepare_subagent_spawn", error)
+
+        return back if waiting else None
 
     async def ended(self, child: str, ending: Ending) -> None:
         """A sub-agent ended."""
@@ -229,7 +251,10 @@ class Guarded:
         """Tools lent to the model."""
         lend = self._method("tools")
         try:
-            return tuple(lend()) if lend else ()
+            lent = tuple(lend()) if lend else ()
+            if wrong := [one for one in lent if not isinstance(one, Offer)]:
+                raise TypeError(f"among its tools is a {type(wrong[0]).__name__} and no Offer")
+            return lent
         except Exception as error:  # noqa: BLE001 - an engine may fail in any way
             self._failed("tools", error)
             return ()
@@ -248,19 +273,25 @@ class Guarded:
         return method if callable(method) else None
 
     async def _call(self, name: str, otherwise: Given, *given: object) -> Given:
-        """What a method returns; `otherwise` where the engine has none or fails, and then it is quarantined."""
+        """What a method returns; `otherwise` where the engine has none or fails, and then it is quarantined.
+
+        What the host raised inside is told, and is no fault of the engine.
+        """
         method = self._method(name)
         if method is None:
             return otherwise
         try:
             returned = await method(*given)
         except Exception as error:  # noqa: BLE001 - an engine may fail in any way
-            self._failed(name, error)
+            if _is_hosts(error):
+                self._tell(Trouble(self._id, name, told(error)))
+            else:
+                self._failed(name, error)
             return otherwise
         return returned if otherwise is None or isinstance(returned, type(otherwise)) else otherwise
 
     def _failed(self, method: str, error: BaseException) -> EngineError:
-        trouble = Trouble(self._id, method, told(error), quarantined=True)
+        trouble = Trouble(self._id, method, told(error), quarantined=True, commits=self._commits)
         quarantine.setdefault(self._id, trouble)
         self._tell(trouble)
         return EngineError(
@@ -296,17 +327,27 @@ def _is_async(method: object) -> bool:
     return inspect.iscoroutinefunction(method) or inspect.iscoroutinefunction(getattr(method, "__call__", None))  # noqa: B004
 
 
+def size(assembled: Assembled) -> int:
+    """The tokens of what an engine returned, as the host counts them."""
+    return sum(map(estimate.message, (*assembled.messages, *assembled.append))) + estimate.text(assembled.addition)
+
+
 def _check(assembled: object, given: Assembly) -> None:
     if not isinstance(assembled, Assembled):
         raise TypeError(f"it returned {type(assembled).__name__} and no Assembled")
-    wrong = next((one for one in assembled.messages if not isinstance(one, Message)), None)
-    if wrong is not None:
-        raise TypeError(f"among its messages is a {type(wrong).__name__}")
+    wrong = [one for one in assembled.messages if not isinstance(one, Message)]
+    wrong += [one for one in assembled.append if not isinstance(one, User)]
+    if wrong:
+        raise TypeError(f"among its messages is a {type(wrong[0]).__name__}")
+    if not isinstance(assembled.addition, str):
+        raise TypeError(f"its addition is a {type(assembled.addition).__name__}")
     if not assembled.messages:
         raise ValueError("it returned no messages")
     known = set(map(id, given.messages))
-    if given.budget is None or all(id(one) in known for one in assembled.messages):
+    added = bool(assembled.append or assembled.addition) or len(assembled.messages) > len(given.messages)
+    added = added or any(id(one) not in known for one in assembled.messages)
+    if given.budget is None or not added:
         return
-    size = sum(map(estimate.message, assembled.messages)) + estimate.text(assembled.addition)
-    if size > given.budget:
-        raise ValueError(f"it returned about {size:,} tokens for a budget of {given.budget:,}")
+    most = max(given.budget, sum(map(estimate.message, given.messages)))
+    if (taken := size(assembled)) > most:
+        raise ValueError(f"it returned about {taken:,} tokens for a budget of {given.budget:,}")

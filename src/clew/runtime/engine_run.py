@@ -80,6 +80,7 @@ class EngineRun:
 
     async def compact(self, ask: CompactionAsk) -> Outcome:
         """Room made. Raises EngineError."""
+        self._tell_early()
         return await self._guarded.compact(ask)
 
     async def maintain(self, reason: Literal["turn", "compaction"]) -> None:

@@ -53,20 +53,23 @@ class _Seen:
         self.boundaries: dict[str, Compaction | Reset | Undo] = {}
         self.order: list[str] = []
         self.lost_parents: list[str] = []
-        self.tokens = self.size = self.roots = 0
+        self.count = self.tokens = self.size = 0
         self.calls: dict[str, list[int]] = {}
         self.stray = self.parted = 0
 
     def take(self, record: Record) -> None:
         """One entry more."""
         entry, body, expected = record.entry, record.entry.body, len(self.parents) + 1
-        if record.seq != expected and not self.order:
+        self.count += 1
+        if record.seq != expected:
             self.order.append(f"#{record.seq} stands where #{expected} should")
+            for _ in range(expected, record.seq):
+                self.parents.append(-1)
+                self.said.append(False)
         parent = 0 if entry.parent is None else self.seqs.get(entry.parent, -1)
         if parent < 0:
             self.lost_parents.append(f"#{record.seq} follows {entry.parent}, which is not stored before it")
-        self.roots += parent == 0
-        self.seqs[entry.id] = expected
+        self.seqs[entry.id] = record.seq
         self.parents.append(parent)
         self.said.append(isinstance(body, Said))
         if isinstance(body, Compaction | Reset | Undo):
@@ -129,7 +132,7 @@ def repair(store: Store, key: str) -> str:
 
 def _counters(seen: _Seen) -> Part:
     """The row against the sums of the entries."""
-    row, count = seen.row, len(seen.parents)
+    row, count = seen.row, seen.count
     undone = [body.target for body in seen.boundaries.values() if isinstance(body, Undo)]
     stand = sum(isinstance(body, Compaction) for body in seen.boundaries.values())
     stand -= sum(isinstance(seen.boundaries.get(target), Compaction) for target in undone)

@@ -92,8 +92,8 @@ def _upkeep(event: Event) -> tuple[str, dict[str, Any]] | None:
         case events.PrefixBreak():
             return "prefix break", {"cause": event.cause}
         case events.NativeCompaction():
-            return "native compaction", {"model": event.model, "failed": event.failed}
+            return "native compaction", {"model": event.model, "failed": bool(event.failed)}
         case events.EngineTrouble():
-            facts = {"engine": event.engine, "method": event.method, "error": event.error}
-            return "engine trouble", {**facts, "quarantined": event.quarantined}
+            facts = {"engine": event.engine, "method": event.method, "quarantined": event.quarantined}
+            return "engine trouble", facts  # its words may be a user's; `clew doctor` has them
     return None

@@ -96,7 +96,7 @@ ALL = [
     run.Switched("m", "n", SECRET), run.Flushing(), run.Flushed("failed", SECRET), run.Compacting("budget", 10),
     run.CompactionStep("merge", 1, 1, 1, 2, 40), run.Compacted("declined", "timeout", 10, 10, attempts=2),
     run.Trimmed(2, 100), run.PrefixBreak("trim"), run.Spent("flush", "m", Usage(input=3)),
-    run.Answered("m", Usage(input=3), "stop"),
+    run.Answered("m", Usage(input=3), "stop"), run.EngineTrouble("e", "compact", SECRET), run.NativeCompaction("m", SECRET),
     run.Ended("failed", SECRET, code="auth", detail=SECRET), run.Interrupted("e0"),
 ]  # fmt: skip
 
