@@ -35,7 +35,8 @@ SMALL = 8_192
 """The window of the summarising model in every third seed: it reads its material in parts there."""
 
 MUST = (
-    "names that were given", "pinned words", "rules of the user's", "closed to-dos not open", "old values marked",
+    "names the user gave", "names the agent gave", "pinned words", "rules of the user's", "closed to-dos not open",
+    "old values marked",
     "no injection among rules, asks, to-dos", "five headings, once each", "smaller than before", "landed",
     "nothing lost where nothing landed",
 )  # fmt: skip

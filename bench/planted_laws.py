@@ -14,6 +14,12 @@ BOUND = ("## Constraints/Rules", "## Rules the user stated", "## Pending user as
          "## Pinned")  # fmt: skip
 """How the headings begin under which an agent finds what binds it."""
 
+NAMES = {
+    "user": "names the user gave", "assistant": "names the agent gave", "call": "names the agent gave",
+    "result": "names in results only",
+}  # fmt: skip
+"""The law a name falls under, by who said it."""
+
 MARK = re.compile(r"replaced|superseded|no longer|outdated|corrected|作废|已替换|不再")
 _LETTER = r"[A-Za-z0-9_]"
 
@@ -71,7 +77,7 @@ def kept(facts: Sequence[Fact], nth: int, seen: Seen) -> Iterator[Check]:
     for fact in (one for one in facts if one.planted <= nth):
         done = bool(fact.later) and fact.planted < nth
         names = fact.ids_after if done else fact.ids
-        law = "names that were given" if fact.given else "names in results only"
+        law = NAMES[fact.carrier]
         yield from (Check(law, fact.kind, stands(name, seen.text), name) for name in names)
         law = "pinned words" if fact.pinned else "rules of the user's"
         yield from (Check(law, fact.kind, said_in(line, seen.text), line) for line in fact.words)
@@ -115,5 +121,5 @@ def mended(fault: Fault, facts: Sequence[Fact], nth: int, seen: Seen) -> bool:
     if fault.kind == "old value listed":
         return all(check.holds for check in kept(facts, nth, seen) if check.about == fault.text)
     checks = [*kept(facts, nth, seen), *formed(seen)]
-    laws = ("names that were given", "pinned words", "rules of the user's", "five headings, once each")
+    laws = (NAMES["user"], NAMES["call"], "pinned words", "rules of the user's", "five headings, once each")
     return all(check.holds for check in checks if check.law in laws)

@@ -61,24 +61,53 @@ class Share(msgspec.Struct):
     """Turns that left the view other than by a compaction."""
 
 
+class Sent(msgspec.Struct, frozen=True):
+    """What is kept of a request: not its words, of which a long session sends hundreds of megabytes."""
+
+    purpose: str
+    tokens: int
+    size: int
+    """Bytes of its prompt."""
+    shared: int
+    """Of these, those that the conversation's last request before it began with too."""
+    extends: bool
+    """Whether it goes on from that request."""
+    shorter: bool
+    """Whether it holds fewer messages than that request."""
+
+
 class Traffic:
     """A model that works with tools, from a seed; and what was sent to it."""
 
     def __init__(self, most: int, seed: int = 1) -> None:
         self.most, self.chance, self.rounds, self.calls = most, random.Random(seed), 0, 0
+        self.sent: list[Sent] = []
+        self._before, self._messages = b"", 0
 
     def __call__(self, seen: Seen) -> Say:
-        asked = kind(seen)
-        if NOTES in asked:
+        self._count(seen)
+        asked = seen.body["messages"][-1]["role"]
+        seen.raw, seen.body = (
+            b"",
+            {name: value for name, value in seen.body.items() if name not in ("messages", "tools")},
+        )
+        if self.sent[-1].purpose == "notes":
             return Say("NO_REPLY")
-        if purpose(seen) == "brief":
+        if self.sent[-1].purpose == "brief":
             return Say("\n".join(f"{heading}\n- {LINE.format(n=7)}" for heading in HEADINGS))
-        if seen.body["messages"][-1]["role"] == "user":
+        if asked == "user":
             self.rounds = self.chance.randint(1, 5)
         if not self.rounds:
             return Say("Done: " + LINE.format(n=self.calls) * self.chance.randint(1, 4))
         self.rounds -= 1
         return Say("I look.", calls=tuple(self._call() for _ in range(self.chance.randint(1, 2))))
+
+    def _count(self, seen: Seen) -> None:
+        here, messages, why = prompt(seen), len(seen.body["messages"]), purpose(seen)
+        alike, shorter = shared(self._before, here), messages < self._messages
+        self.sent.append(Sent(why, seen.tokens, len(here), alike, alike == len(self._before), shorter))
+        if why == "turn":
+            self._before, self._messages = here, messages
 
     def _call(self) -> Call:
         self.calls += 1
@@ -101,50 +130,37 @@ def purpose(seen: Seen) -> str:
 async def session(window: int, turns: int, most: int) -> Share:
     """One session from its first message to its last."""
     heard: list[tuple[int, Event]] = []
-    with ModelServer(Traffic(most), window=window) as server, TemporaryDirectory() as folder:
+    with ModelServer(traffic := Traffic(most), window=window) as server, TemporaryDirectory() as folder:
         clew = clew_on(InMemoryStore(), settings(server.url, window))
         async with clew.converse("k", workspace=Path(folder), tools=[look]) as talk:
-            talk.listen(lambda event: heard.append((len(server.requests), event)))
+            talk.listen(lambda event: heard.append((len(traffic.sent), event)))
             for turn in range(turns):
                 end = await talk.say(f"message {turn}: {LINE.format(n=turn)}")
                 if end.outcome != "done":
-                    raise SystemExit(
-                        f"Turn {turn} ended as {end.outcome}: {end.detail}. The figures would mean nothing."
-                    )
+                    raise SystemExit(f"Turn {turn} ended as {end.outcome}: {end.detail}. The figures mean nothing.")
         await clew.aclose()
-        return counted(window, turns, server.requests, heard)
+    return counted(window, turns, traffic.sent, heard)
 
 
-def counted(window: int, turns: int, seen: Sequence[Seen], told: Sequence[tuple[int, Event]]) -> Share:
-    """The figures of a session from what its server saw."""
-    prompts = [prompt(one) for one in seen]
-    main = [at for at, one in enumerate(seen) if purpose(one) == "turn"]
-    pairs = list(pairwise(main))
-    growing = [(first, at) for first, at in pairs if prompts[at].startswith(prompts[first])]
-    broken = [pair for pair in pairs if pair not in set(growing)]
+def counted(window: int, turns: int, sent: Sequence[Sent], told: Sequence[tuple[int, Event]]) -> Share:
+    """The figures of a session from what was sent and told."""
+    main = [at for at, one in enumerate(sent) if one.purpose == "turn"]
+    growing = [(first, at) for first, at in pairwise(main) if sent[at].extends]
+    broken = [(first, at) for first, at in pairwise(main) if not sent[at].extends]
     places = {at for at, event in told if isinstance(event, events.PrefixBreak)}
     packed = {at for at, event in told if isinstance(event, events.Compacted) and event.outcome == "compacted"}
-    alike = sum(shared(prompts[first], prompts[at]) for first, at in pairs)
-    beside = [(max(one for one in main if one < at), at) for at in range(main[0], len(seen)) if at not in set(main)]
-    alike_beside = sum(shared(prompts[first], prompts[at]) for first, at in beside)
     return Share(
         window=window,
         turns=turns,
-        requests=len(seen),
-        added=round(sum(seen[at].tokens - seen[first].tokens for first, at in growing) / len(growing)),
-        main=alike / sum(len(prompts[at]) for at in main),
-        all=(alike + alike_beside) / sum(map(len, prompts)),
+        requests=len(sent),
+        added=round(sum(sent[at].tokens - sent[first].tokens for first, at in growing) / len(growing)),
+        main=sum(sent[at].shared for at in main) / sum(sent[at].size for at in main),
+        all=sum(one.shared for one in sent) / sum(one.size for one in sent),
         compactions=len(packed),
         breaks=len(broken),
         untold=sum(not any(first < at <= second for at in places) for first, second in broken),
-        lost=sum(not any(first < at <= second for at in packed) and _shrunk(seen[first], seen[second])
-                 for first, second in broken),
-    )  # fmt: skip
-
-
-def _shrunk(earlier: Seen, later: Seen) -> bool:
-    """Whether a request holds fewer messages than the one before it."""
-    return len(later.body["messages"]) < len(earlier.body["messages"])
+        lost=sum(sent[second].shorter and not any(first < at <= second for at in packed) for first, second in broken),
+    )
 
 
 def report() -> list[Share]:

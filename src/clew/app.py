@@ -325,14 +325,17 @@ class Clew:
                 )  # fmt: skip
 
             engine.bind(built_in, None, Logbook(key))
-            outcome = await engine.compact(CompactionAsk(key, order.trigger, order.window, order.focus))
-            await engine.dispose()
+            try:
+                outcome = await engine.compact(CompactionAsk(key, order.trigger, order.window, order.focus))
+            finally:
+                await engine.dispose()
             if isinstance(outcome, Compacted) and not preview:
                 books.compacted(outcome.id, outcome.body)
-                log.info("prefix break", key=key, cause="compaction")
         finally:
             books.save()
         log.info("compaction end", key=key, **logged(outcome))
+        if isinstance(outcome, Compacted) and not preview:
+            log.info("prefix break", key=key, cause="compaction")
         return outcome
 
     async def _provided(self, key: str, order: Order, name: str) -> str | None:

@@ -2,9 +2,12 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
+from clew.agency import Conversation
 from clew.app import Clew
+from clew.clock import new_id, now_ms
 from clew.compact.outcome import Skipped
 from clew.config import Config
 from clew.engine import guard
@@ -12,8 +15,8 @@ from clew.engine.guard import raised_by_host
 from clew.engine.port import Assembled, Info
 from clew.runtime.engine_host import FACT
 from clew.store.inmemory import InMemoryStore
-from clew.transcript import assistant, text_of, user
-from tests.flow.test_engines import Committing, Full, Required, Scene
+from clew.transcript import Call, assistant, text_of, user
+from tests.flow.test_engines import Committing, Full, Required, Scene, long
 
 
 @pytest.fixture(autouse=True)
@@ -97,6 +100,15 @@ def test_turns_of_a_quarantined_engine_stay_owed_in_every_conversation_of_the_pr
     assert first.store.owed() == []
 
 
+def test_a_conversation_beside_the_one_that_failed_is_told_once_too():
+    beside = Scene()
+    beside.say("one")
+    Scene(fails=["maintain"]).say("one")
+    beside.say("two", "three")
+    assert beside.trouble() == [("maintain", True)]
+    assert beside.run.id == "legacy"
+
+
 def test_an_engine_that_fails_where_the_host_failed_is_no_worse_for_it():
     class Asking(Full):
         async def maintain(self, session, reason):
@@ -122,3 +134,16 @@ def test_an_engine_that_cannot_be_had_is_told_of_by_a_compaction_by_hand_too():
     session = clew.create("k")
     assert isinstance(asyncio.run(clew.compact("k", by_rules=True)), Skipped)
     assert "no plug-in registers it" in session.row().meta[FACT]["error"]
+
+
+def test_with_no_engine_and_with_one_that_adds_nothing_the_requests_are_the_same_bytes():
+    sent = []
+    for plain in (True, False):
+        scene = Scene(Required, window=8_192, answers=[assistant("", Call("c", "look", {"page": 1})), *["so"] * 9])
+        if plain:
+            scene.talk = Conversation(scene.session, scene.talk._build, now=now_ms, new_id=new_id)
+        long(scene.session)
+        scene.say("look", "bye")
+        assert (scene.session.row().compactions, scene.trouble()) == (1, [])
+        sent.append([msgspec.json.encode(request) for request in scene.model.requests])
+    assert sent[0] == sent[1]

@@ -113,8 +113,9 @@ def logged(tmp_path):
 
 def test_the_log_has_start_and_end_with_sizes_and_no_words(logged):
     compacted("", by_rules=True)
-    start, end = logged()
+    start, end, broke = logged()
     assert (start["event"], start["trigger"], end["event"]) == ("compaction start", "manual", "compaction end")
+    assert (broke["event"], broke["cause"]) == ("prefix break", "compaction")
     assert end["tokensAfter"] < end["tokensBefore"]
     assert {"attempts", "durationMs", "outcome"} <= end.keys()
     assert "AUTH-731" not in json.dumps([start, end])

@@ -140,6 +140,7 @@ class Guarded:
         self._info, self._warned, self.behind = engine.info, False, False
         """`behind`: a turn before this one was not taken, so that the built-in engine runs this one."""
         self._id = owed_to or self._info.id
+        self._out = owed_to is not None
         self._commits = owed_to is not None or callable(getattr(engine, "commit_turn", None))
 
     @property
@@ -173,8 +174,14 @@ class Guarded:
         return self._id
 
     def begin_turn(self) -> None:
-        """A turn begins: its first failure to assemble is told, the others are not."""
+        """A turn begins: its first failure to assemble is told, the others are not.
+
+        Told as well is that another session's run had the engine quarantined since.
+        """
         self._warned = False
+        if self._id in quarantine and not self._out:
+            self._out = True
+            self._tell(quarantine[self._id])
 
     async def assemble(self, given: Assembly) -> Assembled:
         """What the request is to hold; the plain messages where the engine fails."""
@@ -293,6 +300,7 @@ class Guarded:
     def _failed(self, method: str, error: BaseException) -> EngineError:
         trouble = Trouble(self._id, method, told(error), quarantined=True, commits=self._commits)
         quarantine.setdefault(self._id, trouble)
+        self._out = True
         self._tell(trouble)
         return EngineError(
             f"The context engine `{self._id}` failed in `{method}` ({trouble.error}). Nothing was written and nothing "

@@ -31,7 +31,7 @@ class Drained(msgspec.Struct, frozen=True):
     left: int = 0
     """Those that are still to be handed over; blocked ones do not count."""
     error: str = ""
-    """Why the first of them was not taken."""
+    """Why one was not taken, or can never be."""
 
 
 async def drain(store: Store, key: str, engine: str, commit: Callable[[TurnRecord], Awaitable[str]]) -> Drained:
@@ -40,17 +40,19 @@ async def drain(store: Store, key: str, engine: str, commit: Callable[[TurnRecor
     `commit` returns why a turn was not taken, or nothing.
     """
     waiting = [one for one in store.owed(key) if not one.blocked and one.engine == engine]
+    unreadable = ""
     for done, owed in enumerate(waiting[:AT_ONCE]):
         try:
             turn = record(store, owed)
         except UnknownEntry as error:
-            store.settle(key, owed.turn, error=str(error), blocked=True)
+            unreadable = str(error)
+            store.settle(key, owed.turn, error=unreadable, blocked=True)
             continue
         if why := await commit(turn):
             store.settle(key, owed.turn, error=why, blocked=owed.attempts + 1 >= ATTEMPTS)
             return Drained(done, len(waiting) - done, why)
         store.settle(key, owed.turn)
-    return Drained(min(len(waiting), AT_ONCE), max(0, len(waiting) - AT_ONCE))
+    return Drained(min(len(waiting), AT_ONCE), max(0, len(waiting) - AT_ONCE), unreadable)
 
 
 def record(store: Store, owed: Owed) -> TurnRecord:

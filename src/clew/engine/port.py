@@ -89,7 +89,8 @@ class Assembled(msgspec.Struct, frozen=True):
 
     messages: tuple[Message, ...]
     tokens: int = 0
-    """Their size as the engine estimates it; 0 leaves that to the host."""
+    """Their size as the engine estimates it, from which the host reckons the room for an answer; 0 leaves that to the
+    host. The budget is held against the host's own count in any case."""
     addition: str = ""
     """Words for the system prompt, behind its cache boundary. A change of them costs the cache of all messages."""
     append: tuple[User, ...] = ()

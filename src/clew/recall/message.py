@@ -10,7 +10,10 @@ ROLES = ("user", "assistant", "tool")
 
 
 def searchable(message: Message) -> str:
-    """Its words, the names and arguments of its calls, the names of its media. Not its reasoning."""
+    """Its words, the names and arguments of its calls, the names of its media. Not its reasoning.
+
+    What a tool calls its arguments is left out: it stands in every call alike.
+    """
     return "\n".join(_parts(message))
 
 
@@ -29,7 +32,7 @@ def _parts(message: Message) -> Iterator[str]:
             yield block.name or ""
         elif isinstance(block, Call):
             yield block.name
-            yield from _values(block.arguments) if block.raw is None else [_unescaped(block.raw)]
+            yield from _values([*block.arguments.values()]) if block.raw is None else [_unescaped(block.raw)]
 
 
 def _values(data: Any) -> Iterator[str]:

@@ -36,7 +36,11 @@ class SessionHost:
         """See the port."""
         if self._complete is None:
             raise RuntimeError("there is no model here: nothing runs the session")
-        return await self._complete(request)
+        try:
+            return await self._complete(request)
+        except Exception as error:
+            raised_by_host(error)
+            raise
 
     async def delegate_compaction(
         self, ask: CompactionAsk, *, draft: str | None = None, flow: Flow | None = None

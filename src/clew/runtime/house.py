@@ -12,6 +12,7 @@ from clew.compact.brief import Style, focus_of, instructions
 from clew.compact.flow import Flow, compaction
 from clew.compact.outcome import Compacted, Declined, Outcome, Skipped
 from clew.compact.serialize import pieces
+from clew.engine import guard
 from clew.engine.port import Assembly, CompactionAsk
 from clew.errors import EngineError, ModelError, ProviderError
 from clew.models.drive import Progress
@@ -350,7 +351,7 @@ class House:
             tuple([*messages, extra] if extra else messages),
             prompt.stable,
             dynamic=prompt.dynamic,
-            max_output=self._output(),
+            max_output=self._output(self._left()),
             tools=agent.toolbox.tools,
             timeout_s=agent.timeout_s,
             context_edits=self.pruning.edits(self._window),
@@ -374,11 +375,14 @@ class House:
             self.session.append(*added)
         dynamic = "\n\n".join(part for part in (assembled.addition, request.dynamic) if part.strip())
         messages = tuple(mend([*assembled.messages, *added]))
-        return msgspec.structs.replace(request, messages=messages, dynamic=dynamic)
+        output = request.max_output
+        if window and assembled.messages != request.messages:
+            tokens = self.fixed + (assembled.tokens or guard.size(assembled))
+            output = self._output(window - tokens - tokens // ESTIMATE_ERROR - WRAPPING)
+        return msgspec.structs.replace(request, messages=messages, dynamic=dynamic, max_output=output)
 
-    def _output(self) -> int | None:
+    def _output(self, left: int | None) -> int | None:
         """The tokens the answer may have: what the settings say, and no more than the window has left."""
-        left = self._left()
         wanted = self.agent.max_output or USUAL_OUTPUT
         if left is None or left >= wanted:
             return self.agent.max_output

@@ -22,7 +22,7 @@ from clew.runtime.house import House
 from clew.runtime.lane import Lane
 from clew.runtime.recovery import Recovery
 from clew.runtime.session import Session
-from clew.transcript import Assistant, Call, Said, Shell, Text, ToolResult, User, calls_of, text_of
+from clew.transcript import Assistant, Body, Call, Said, Shell, Text, ToolResult, User, calls_of, text_of
 
 LOOP_WINDOW, LOOP_WINDOW_BEFORE = 3, 8
 """The same call with the same result so many times in a row is a loop: sooner after a compaction."""
@@ -127,7 +127,8 @@ class Turn:
 
         Returns the id of its entry.
         """
-        last = next((one for one in reversed(self.session.view().entries) if isinstance(one.body, Said)), None)
+        entries = (one for one in reversed(self.session.view().entries) if isinstance(one.body, Said))
+        last = next((one for one in entries if not _added(one.body)), None)
         if last is not None and isinstance(last.body, Said) and last.body.message == message:
             self.emit(events.Admitted(last.id))
             return last.id
@@ -218,6 +219,11 @@ class Turn:
         ended = msgspec.structs.replace(ended, tokens=self.house.size().tokens)
         self.emit(ended)
         return ended
+
+
+def _added(body: Body) -> bool:
+    """Whether a message is one that the engine put behind a person's."""
+    return isinstance(body, Said) and isinstance(body.message, User) and body.message.synthetic
 
 
 def unfinished(session: Session) -> str | None:

@@ -68,6 +68,7 @@ class SearchContract:
             ("github", {"result"}),
             ("deploy", {"call"}),
             ("path", {"call"}),
+            ("command", set()),
             ("bash", {"call"}),
             ("数据", {"result"}),
             ("据数", set()),
