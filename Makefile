@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.set-up
 EVENTS := ../shared/data/claude-code/compaction_events.jsonl.gz
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-models check format docs bench-sizes bench-store bench-turn bench-cache bench-traffic bench-retention clean
+.PHONY: help setup demo test test-models check format docs bench-sizes bench-store bench-turn bench-cache bench-traffic bench-search bench-planted bench-retention clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -63,6 +63,12 @@ bench-cache: $(STAMP) ## what prompts cost with and without pruning, on recorded
 
 bench-traffic: $(STAMP) ## what consecutive requests share, in bytes over HTTP
 	@$(BIN)/python -m bench.traffic
+
+bench-search: $(STAMP) ## search over a session of 100,000 entries
+	@$(BIN)/python -m bench.search
+
+bench-planted: $(STAMP) ## planted facts through five compactions, with every kind of bad summariser
+	@$(BIN)/python -m bench.planted
 
 bench-retention: $(STAMP) ## what recorded compactions would have kept
 	@$(BIN)/python -m bench.retention --data $(EVENTS)

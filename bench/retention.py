@@ -1,6 +1,6 @@
 """What a compaction keeps of what the agent needed next, measured on recorded sessions and without a judge.
 
-    python -m bench.retention [--data FILE] [--budget 2000,4000,8000,24000] [--rounds 1,2,3] [--json]
+    python -m bench.retention [--data FILE] [--budget 2000,4000,8000,24000] [--rounds 1,2,3] [--recall 2000] [--json]
 
 `bench/README.md` says what the columns mean. Nothing here looks at a ledger: names are found in the recorded calls by
 an extractor of the bench's own, and looked up in the finished text.
@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from bench import sessions
+from bench import retention_recall, sessions
 from clew.compact.budget import Room
 from clew.compact.cut import Cut
 from clew.compact.flow import compaction
@@ -148,6 +148,7 @@ class Case:
 
     def __init__(self, recorded: sessions.Recorded) -> None:
         self.name, self.before, self.summary = recorded.name, recorded.before, recorded.summary
+        self.after, self.past = recorded.after, retention_recall.Past(recorded.before)
         said = messages(recorded.before)
         text = "\n".join(map(words, said))
         self.characters = len(text)
@@ -170,6 +171,20 @@ class Case:
             mean(len(ask & there) / len(ask) for ask in self.whole) if self.whole else None,
             estimate.text(text), len(self.need), kept,
         )  # fmt: skip
+
+    def recalled(self, text: str, tokens: int) -> Score:
+        """The same for a text together with what is found by searching, each name in time for its first use."""
+        used = retention_recall.first_uses(
+            self.after, NEXT_CALLS, lambda call: list(map(short, names("\n".join(strings(call.arguments)))))
+        )
+        told = list(retention_recall.recalled(self.past, text, self.after, NEXT_CALLS, tokens))
+        kept = sum(stands(name, text) or stands(name, told[used[name]]) for name in self.need)
+        return msgspec.structs.replace(
+            self.score(text),
+            need=kept / len(self.need) if self.need else None,
+            tokens=estimate.text(text) + (estimate.text(told[-1]) if told else 0),
+            kept=kept,
+        )
 
 
 def share(hits: Iterable[bool]) -> float | None:
@@ -217,17 +232,21 @@ def wind_up(job: Job) -> Accepted:
     raise SystemExit("a compaction without a model asked for one")
 
 
-def columns(case: Case, budgets: Sequence[int], rounds: Sequence[int]) -> dict[str, Score]:
-    """Every text that is compared, scored for one compaction."""
+def columns(case: Case, budgets: Sequence[int], rounds: Sequence[int], recall: int = 0) -> dict[str, Score]:
+    """Every text that is compared, scored for one compaction; with `recall` tokens of what is searched as well."""
     found = {"recorded summary": case.score(case.summary)} if case.summary else {}
     cut = tail_start(case.before)
     tail = "\n".join(map(words, messages(case.before[cut:])))
     for nth in rounds:
         for budget in budgets:
             label = f"brief {budget}" + (f", {nth} rounds" if nth > 1 else "")
-            found[label] = case.score(brief(case.before, budget, rounds=nth))
+            bare = brief(case.before, budget, rounds=nth)
+            found[label] = case.score(bare)
             kept = brief(case.before[:cut], budget, rounds=nth, tail=case.before[cut:])
             found[f"{label} + tail"] = case.score(f"{kept}\n{tail}")
+            if recall:
+                found[f"{label} + recall {recall}"] = case.recalled(bare, recall)
+                found[f"{label} + tail + recall {recall}"] = case.recalled(f"{kept}\n{tail}", recall)
         if case.summary and nth == 1:
             size = 4000 + 2 * estimate.text(case.summary)
             both = brief(case.before[:cut], size, tail=case.before[cut:], draft=case.summary)
@@ -264,6 +283,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=sessions.COMPACTIONS, help="a file of recorded sessions")
     parser.add_argument("--budget", default="2000,4000,8000,24000", help="tokens of the brief, separated by commas")
     parser.add_argument("--rounds", default="1,2,3", help="compactions over the same history, separated by commas")
+    parser.add_argument("--recall", type=int, default=0, help="tokens found by searching the history, beside the brief")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(argv)
     if not options.data.exists():
@@ -273,7 +293,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     cases = [Case(one) for one in sessions.recorded(options.data)]
     table: dict[str, list[Score]] = {}
     for case in cases:
-        for label, score in columns(case, budgets, rounds).items():
+        for label, score in columns(case, budgets, rounds, options.recall).items():
             table.setdefault(label, []).append(score)
     report = {label: average(scores) for label, scores in table.items()}
     halves = {label: by_halves([case.name for case in cases], scores) for label, scores in table.items()}

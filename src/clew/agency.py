@@ -101,10 +101,11 @@ class Conversation:
         """Have each event told to one more listener."""
         self._listeners.append(listener)
 
-    async def say(self, message: str | User) -> Ended:
-        """One turn. Cancelling the task ends it and keeps what was said."""
+    async def say(self, message: str | User, *, id: str | None = None) -> Ended:
+        """One turn. Cancelling the task ends it and keeps what was said. `id` is what the message's entry is to be
+        called."""
         self._spent = Billing()
-        return await self._turn.run(user(message) if isinstance(message, str) else message)
+        return await self._turn.run(user(message) if isinstance(message, str) else message, id=id)
 
     def steer(self, message: str | User) -> None:
         """Hand something to the turn that runs: it is sent with the turn's next request."""

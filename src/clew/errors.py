@@ -24,7 +24,11 @@
     │   ├── DamagedStore
     │   ├── StoreBusy
     │   └── Conflict
-    └── EngineError            a context engine or plug-in failed
+    ├── EngineError            a context engine or plug-in failed
+    └── GatewayError           the gateway cannot take this on
+        ├── TooBusy
+        ├── Draining
+        └── NotAllowed
 
 A message says what happened, what was kept, and what to do next. A class's docstring is its default message.
 """
@@ -150,3 +154,24 @@ class Conflict(StoreError):
 
 class EngineError(ClewError):
     """A context engine or plug-in failed."""
+
+
+class GatewayError(ClewError):
+    """The gateway cannot take this on; nothing was changed."""
+
+    def __init__(self, message: str = "", *, retry_after_s: int | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+        """Seconds after which to ask again; None where asking again does not help."""
+
+
+class TooBusy(GatewayError):
+    """Too much waits already; nothing was taken in. Ask again in a while."""
+
+
+class Draining(GatewayError):
+    """The gateway is ending; nothing was taken in. Ask again once it is back."""
+
+
+class NotAllowed(GatewayError):
+    """You are not allowed to do that; nothing was changed."""

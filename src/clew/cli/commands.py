@@ -22,6 +22,7 @@ from clew.cli import (
     recall,
     status,
 )
+from clew.cli import gateway as gateway_command
 from clew.cli.files import existing, new, write
 from clew.cli.group import Commands, Numbers
 from clew.cli.options import (
@@ -70,6 +71,7 @@ app.command(name="agent")(agent.agent)
 app.command(name="status")(status.status)
 app.command(name="cost")(cost.cost)
 app.command(name="recall")(recall.recall)
+app.command(name="gateway")(gateway_command.gateway)
 app.command(name="outbox")(outbox.outbox)
 app.command(name="mcp")(mcp.mcp)
 app.command(name="logs")(logs.logs)

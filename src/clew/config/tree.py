@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, Strict
 
 from clew.compact.settings import CompactionSettings
+from clew.config.gateway import Channels, GatewaySettings
 from clew.memory.settings import MemoryFlushSettings
 from clew.models.settings import ModelsSettings
 from clew.prompt.settings import PromptSettings, SkillsSettings
@@ -64,11 +65,22 @@ class AgentDefaults(PromptSettings):
     """Agents that do a task in a session of their own."""
 
 
+class AgentEntry(AgentDefaults):
+    """One agent: what is set here stands in place of the defaults, key by key."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
+    """What its sessions are called by: `agent:ID:main`."""
+    workspace: str | None = None
+    """The folder its tools work in; `~` is the home folder. None: where the process was started."""
+
+
 class Agents(Settings):
     """Agents."""
 
     defaults: AgentDefaults = AgentDefaults()
     """What holds for every agent."""
+    list: Annotated[tuple[AgentEntry, ...], Strict(False)] = ()
+    """Agents with a workspace and settings of their own. `main` is there without being listed."""
 
 
 class Slots(Settings):
@@ -115,5 +127,9 @@ class Config(Settings):
     """Skills the agent is told of."""
     plugins: Plugins = Plugins()
     """Plug-ins: slots and entries."""
+    gateway: GatewaySettings = GatewaySettings()
+    """The process that owns the sessions of a store and serves many clients."""
+    channels: Channels = Channels()
+    """Ways in for people who do not sit at this machine, served by the gateway."""
     schema_url: str | None = Field(default=None, alias="$schema")
     """Where an editor finds the schema of this file; Clew does not read it."""

@@ -86,10 +86,13 @@ class Session:
         """What to send: the view's messages, marked results shortened, each call paired with one result."""
         return mend(project(self.view()).messages())
 
-    def append(self, *messages: Message) -> list[Record]:
-        """Store messages at the end of the session; they are durable when this returns."""
+    def append(self, *messages: Message, id: str | None = None) -> list[Record]:
+        """Store messages at the end of the session; they are durable when this returns. `id` is the first one's."""
         bodies = [Said(message) for message in messages]
-        return self._append([self._draft(body, estimate.message(body.message)) for body in bodies])
+        drafts = [self._draft(body, estimate.message(body.message)) for body in bodies]
+        if id is not None:
+            drafts[0] = msgspec.structs.replace(drafts[0], id=id)
+        return self._append(drafts)
 
     def finish(self, answer: Message, first: str, engine: str) -> list[Record]:
         """Store the answer that ends the turn which entry `first` began, with the note that `engine` is owed it."""

@@ -55,12 +55,13 @@ class Turn:
         self._acting: Call | None = None
         self._seen: deque[tuple[str, bytes, str]] = deque(maxlen=LOOP_WINDOW_BEFORE)
 
-    async def run(self, message: User) -> Ended:
-        """The whole turn, holding the session. Cancelling the task keeps what was said so far."""
+    async def run(self, message: User, *, id: str | None = None) -> Ended:
+        """The whole turn, holding the session. Cancelling the task keeps what was said so far. `id` is what the
+        message's entry is to be called."""
         async with self.lane.hold():
             self._start_afresh()
             try:
-                ended = await self._turn(message)
+                ended = await self._turn(message, id)
                 if ended.outcome == "done" and (last := self.session.row().leaf):
                     await self.engine.end_turn(self._began, last)
                 return self._settle(ended)
@@ -78,12 +79,12 @@ class Turn:
         self.recovery.succeeded()
         self._seen.clear()
 
-    async def _turn(self, message: User) -> Ended:
+    async def _turn(self, message: User, id: str | None) -> Ended:
         left = unfinished(self.session)
         if left is not None and self.session.row().meta.get(SETTLED) != left:
             self.emit(events.Interrupted(left))
         await self.engine.begin_turn()
-        self._began = self._admit(message)
+        self._began = self._admit(message, id)
         self.house.begin()
         self.house.lineage()
         try:
@@ -122,7 +123,7 @@ class Turn:
                 return Ended("failed", code="steps", detail=f"{self.steps} requests", steps=self.steps)
             await self.house.before_step()
 
-    def _admit(self, message: User) -> str:
+    def _admit(self, message: User, id: str | None = None) -> str:
         """Store the message: from here on it cannot be lost. One sent again, after a turn that failed, is there.
 
         Returns the id of its entry.
@@ -132,7 +133,7 @@ class Turn:
         if last is not None and isinstance(last.body, Said) and last.body.message == message:
             self.emit(events.Admitted(last.id))
             return last.id
-        (record,) = self.session.append(message)
+        (record,) = self.session.append(message, id=id)
         self.emit(events.Admitted(record.entry.id))
         return record.entry.id
 
