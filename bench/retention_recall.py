@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from clew.compact.identifiers import find
+from clew.recall.hit import Hit
 from clew.recall.message import role, searchable
-from clew.recall.names import Hit, telling
+from clew.recall.names import telling
 from clew.recall.query import loose
 from clew.recall.terms import terms
 from clew.store.inmemory import InMemoryStore
@@ -22,11 +23,11 @@ from clew.testing.scene import KEY
 from clew.tokens import estimate
 from clew.transcript import Assistant, Call, Entry, Message, Said, Text, Thinking, User, blocks_of, text_of
 
-HITS = 60
+HITS = 80
 """Messages looked through for one search."""
-FIRST, EACH = 0.3, 0.2
+FIRST, EACH = 0.3, 0.15
 """The share of what is left that one search may recall: for what the user says, for what the agent writes."""
-LEAST, MOST, MOST_FIRST = 100, 300, 600
+LEAST, MOST, MOST_FIRST = 80, 200, 600
 """Tokens one search recalls: at least (if so many are left), at most, and at most for the user's words."""
 HEADING = "Named earlier: "
 

@@ -4,8 +4,8 @@
 
 The session is made up with a fixed seed: English, Chinese, code, calls and tool results of about 400 characters, in
 which common words are as common as in speech. A search counts from the call to the decoded entries; the index is there
-already, but for the first line. An append is one entry and durable; `indexed` is taken turn by
-turn with a store that was never searched and with one that is searched after every 20 appends, outside of the count.
+already, but for the first line. An append is one entry and durable; it goes in turn to a store that was never searched
+and to one that is searched after every 20 appends, outside of the count.
 """
 
 import argparse

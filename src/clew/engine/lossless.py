@@ -9,12 +9,21 @@ passage by itself: a message behind the user's, where it breaks no cache.
 import asyncio
 from functools import partial
 
+from clew.compact.identifiers import find
 from clew.compact.outcome import Outcome
 from clew.engine.history import History
 from clew.engine.history_tools import HistoryTools
 from clew.engine.port import Assembled, Assembly, CompactionAsk, Host, Info
 from clew.engine.weave import weave
-from clew.transcript import Message, Node, user
+from clew.recall.hit import Hit
+from clew.recall.message import role, searchable
+from clew.recall.names import telling
+from clew.recall.passages import Asked, absent, recalled
+from clew.recall.query import Phrase, loose
+from clew.recall.terms import terms
+from clew.store.port import Search
+from clew.tokens import estimate
+from clew.transcript import Message, Node, Said, user
 from clew.workspace.port import Offer
 
 ID = "lossless"
@@ -24,6 +33,9 @@ RECALLED = 2_000
 
 SHARE = 16
 """A passage takes at most this part of the budget, however small the window is."""
+
+NAMES, EACH, BESIDE = 8, 6, 40
+"""Names of one message that are looked for, messages looked at for each, and for the words of the whole message."""
 
 
 class Lossless:
@@ -40,9 +52,10 @@ class Lossless:
 
     async def assemble(self, given: Assembly) -> Assembled:
         """The view as it is; before a turn's first request, with the passages that the user's names recall."""
-        if not given.first or not given.prompt.strip() or not self.history.graph().summaries:
+        named = find(given.prompt) if given.first else []
+        if not named:
             return Assembled(given.messages)
-        passage = await asyncio.to_thread(self._passage, given)
+        passage = await asyncio.to_thread(self._passage, given, named)
         return Assembled(given.messages, append=(user(passage, synthetic=True),) if passage else ())
 
     async def compact(self, ask: CompactionAsk) -> Outcome:
@@ -54,8 +67,31 @@ class Lossless:
         """What searches, describes and opens the history."""
         return HistoryTools(self.history).offers()
 
-    def _passage(self, given: Assembly) -> str:
-        return ""
+    def _passage(self, given: Assembly, named: list[str]) -> str:
+        """What the history says of names that the view does not show; empty where it shows them all."""
+        start, shown = (
+            self._host.store.session(self._host.session).start,
+            "\n".join(map(searchable, given.messages[:-1])),
+        )
+        missing = absent(named, shown)[:NAMES] if start > 1 else []
+        asked = [Asked(name, hits) for name in missing if (hits := self._hits((tuple(terms(name)),), start, EACH))]
+        if not asked:
+            return ""
+        size = sum(map(estimate.message, given.messages))
+        room = RECALLED if given.budget is None else min(RECALLED, given.budget // SHARE, given.budget - size)
+        beside = self._hits(loose(given.prompt), start, BESIDE)
+        also = telling(given.prompt, beside, f"{shown}\n{given.prompt}", find)
+        return recalled(asked, budget=room, count=estimate.text, also=also).text
+
+    def _hits(self, phrases: tuple[Phrase, ...], start: int, most: int) -> tuple[Hit, ...]:
+        """The messages before the window that hold these phrases, the best first."""
+        usable = tuple(phrase for phrase in phrases if phrase)
+        found = self._host.store.search(self._host.session, Search(usable, before=start, limit=most)) if usable else []
+        said = [(one, one.record.entry.body.message) for one in found if isinstance(one.record.entry.body, Said)]
+        return tuple(
+            Hit(one.record.entry.id, role(message), one.record.entry.at, searchable(message), one.score)
+            for one, message in said
+        )
 
     def _roots(self) -> tuple[Node, ...]:
         """The summaries at the top of the graph, oldest first."""

@@ -1,4 +1,4 @@
-"""The names in old messages that are most likely wanted again: found around what was searched for, each told once.
+"""The names in old messages that are likely to be needed again: found around what was searched for, each told once.
 
 A list of names recalls far more for its size than excerpts do: with a path or a function's name the model can look
 again by itself. What is a name is told by the caller; words that nobody writes in prose are added.
@@ -10,6 +10,7 @@ from math import log
 
 import msgspec
 
+from clew.recall.hit import Hit
 from clew.recall.terms import GAP, spaced, terms
 
 Finder = Callable[[str], Iterable[str]]
@@ -23,30 +24,28 @@ HALF = 4.0
 """The weight of the terms in a line, as `rarity` gives it, that makes it half as good as it can be."""
 LIKE = 3.0
 """How much more a name counts that is made of nothing but terms of the search."""
-SIZE = 0.3
+SIZE = 0.5
 """The power of a name's size that its worth is divided by: with room for less, short names win."""
+PLAIN = 0.5
+"""How much less a name counts that may be no more than prose or plain code."""
 LINE, LINES = 400, 1000
 """Characters of a line and lines of a message that are read, the first ones."""
 
 _RUN = re.compile(r"[A-Za-z0-9_.@~+/-]{4,}")
 _ODD = re.compile(r"[A-Za-z]\d|\d[A-Za-z]|\w_\w|[a-z][A-Z]|\w/\w|\w\.[a-z]|^--\w")
 _ESCAPE = re.compile(r"\\[nrt]")
-_PLACE = re.compile(r"(\.[a-z]{1,5})[-:]\d[\d:-]*$")
+_PLACE = re.compile(r"(\.[a-z]{1,5})[-:]\d+(?:[-:].*)?$")
+"""What grep and compilers write behind a file's name."""
+_MEASURE = re.compile(
+    r"(?:T\+)?\d[\d.]*(?:[mn]?s|m|min|h|[KMG]i?B|x|px|Z)"  # 3.2s, 24.6KB
+    r"|\d{1,4}/\d{1,4}|\d{4}-\d\d-\d\d(?:T.*)?|\d\d?(?:st|nd|rd|th)|0o\d{1,5}"  # 10/15, a date, 2nd, 0o644
+)
+"""Sizes, durations, dates, shares: they were true once."""
+_COMMON = re.compile(r"[A-Za-z]+/[A-Za-z]+|\w{1,2}\.\w+|[A-Za-z]\w*\.(?![a-z0-9]{1,5}$)\w+")
+"""Two words with a slash, a field or a function behind a dot: often no more than prose and plain code."""
+_ROW = re.compile(r"([A-Za-z]+)\d{1,2}")
 _FILE = re.compile(r"\.[a-z0-9]{1,5}$")
 _LONGEST = 120
-
-
-class Hit(msgspec.Struct, frozen=True):
-    """An old message that a search found."""
-
-    id: str
-    role: str
-    at: int
-    """Milliseconds since 1970-01-01 UTC."""
-    text: str
-    """Its words and the values of its calls' arguments."""
-    score: float = 1.0
-    """How well it fits; bigger is better."""
 
 
 def names(text: str, find: Finder) -> list[str]:
@@ -56,7 +55,8 @@ def names(text: str, find: Finder) -> list[str]:
     """
     plain = _ESCAPE.sub(" ", text)
     found = (*find(plain), *(run for run in map(_bare, _RUN.findall(plain)) if _ODD.search(run)))
-    return [name for name in dict.fromkeys(map(short, found)) if 4 <= len(name) <= _LONGEST]
+    kept = (name for name in dict.fromkeys(map(short, found)) if 4 <= len(name) <= _LONGEST)
+    return [name for name in kept if not _MEASURE.fullmatch(name)]
 
 
 def short(name: str) -> str:
@@ -85,9 +85,28 @@ def telling(about: str, hits: Sequence[Hit], seen: str, find: Finder) -> list[st
         for name, near in _beside(lines, asked).items():
             worth[name] = worth.get(name, 0.0) + hit.score / best * (AFAR + near / (HALF + near))
     absent = [name for name in worth if not stands(name, seen)]
-    value = {name: worth[name] * (1 + LIKE * _likeness(name, asked, rare)) / len(name) ** SIZE for name in absent}
+    value = {name: worth[name] * (1 + LIKE * _likeness(name, asked, rare)) * _plainness(name) for name in absent}
     own = [name for name in names(about, find) if name in value]
-    return list(dict.fromkeys([*own, *sorted(absent, key=lambda name: (-value[name], name))]))
+    return _apart(dict.fromkeys([*own, *sorted(absent, key=lambda name: (-value[name], name))]))
+
+
+def _plainness(name: str) -> float:
+    """What is left of a name's worth for its form and its size."""
+    return (PLAIN if _COMMON.fullmatch(name) else 1.0) / len(name) ** SIZE
+
+
+def _apart(listed: Iterable[str]) -> list[str]:
+    """Without names that stand in one before them, and of a numbered row (`line1`, `line2`) the first alone."""
+    kept: list[str] = []
+    told, rows = "", set[str]()
+    for name in listed:
+        row = found[1] if (found := _ROW.fullmatch(name)) else name
+        if row in rows or stands(name, told):
+            continue
+        rows.add(row)
+        kept.append(name)
+        told += f"{name} "
+    return kept
 
 
 def stands(name: str, text: str) -> bool:
