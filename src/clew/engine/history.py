@@ -8,16 +8,19 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from clew.compact import identifiers
 from clew.engine import opening
 from clew.engine.finding import Match, find
 from clew.engine.opening import LIMIT, Opened
 from clew.errors import AmbiguousName, BadInput, UnknownEntry
 from clew.recall.exact import speaker
 from clew.recall.excerpt import Excerpt
-from clew.recall.message import ROLES, role
+from clew.recall.hit import Hit as Passage
+from clew.recall.message import ROLES, role, searchable
+from clew.recall.names import telling
 from clew.recall.nodes import Graph, Summary, ends, graph, standing
-from clew.recall.query import parse
-from clew.store.port import Record, SessionRow, Store
+from clew.recall.query import Phrase, loose, parse
+from clew.store.port import Record, Search, SessionRow, Store
 from clew.transcript import Compaction, Reset, Said, ToolResult, encode
 
 COUNTED = 5_000
@@ -28,6 +31,9 @@ TIMED = 8
 
 TEXT = 4_000
 """Characters of a summary's text that are given at once."""
+
+BESIDE = 80
+"""Messages that are looked through for the names that stand in them."""
 
 WINDOW = 2_000
 """Entries of a window that is read to tell side branches from what the model sees; in a longer one all counts as seen.
@@ -166,6 +172,20 @@ class History:
         since = self.store.entries(self.key, after=row.start - 1)
         return frozenset(record.entry.id for record in since if record.entry.id not in shown)
 
+    def messages(self, phrases: Sequence[Phrase], *, before: int | None = None, limit: int) -> tuple[Passage, ...]:
+        """The messages that hold these phrases, the best first, whole: to tell of again."""
+        wanted = tuple(phrase for phrase in phrases if phrase)
+        found = self.store.search(self.key, Search(wanted, before=before, limit=limit)) if wanted else []
+        said = [(one, one.record.entry.body.message) for one in found if isinstance(one.record.entry.body, Said)]
+        return tuple(
+            Passage(one.record.entry.id, role(message), one.record.entry.at, searchable(message), one.score)
+            for one, message in said
+        )
+
+    def named(self, words: str, seen: str, *, before: int | None = None) -> list[str]:
+        """The names that messages about these words hold and `seen` does not, the likeliest to be needed first."""
+        return telling(words, self.messages(loose(words), before=before, limit=BESIDE), seen, identifiers.find)
+
     # Describe ---------------------------------------------------------------------------------------------------------
 
     def graph(self) -> Graph:
@@ -199,7 +219,8 @@ class History:
         entries = last - first + 1 if first and last else 0
         times = self._at(first, TIMED), self._at(last, 1)
         tokens = one.tokens or self._counted(first, entries)
-        return Card(one.id, one.depth, first, last, entries, tokens, times[0], times[1], one.writer, telling(one.text))
+        begins = opening_line(one.text)
+        return Card(one.id, one.depth, first, last, entries, tokens, times[0], times[1], one.writer, begins)
 
     def _at(self, seq: int | None, most: int) -> int | None:
         """When an entry was stored; where that is not known, one of the `most` from there on."""
@@ -292,7 +313,7 @@ def graph_of(store: Store, row: SessionRow) -> Graph:
     return graph(rounds, {name: record.seq for name, record in found.items()}, start)
 
 
-def telling(text: str) -> str:
+def opening_line(text: str) -> str:
     """The first line of a summary that says something."""
     lines = (line.strip() for line in text.split("\n"))
     said = (line for line in lines if line and not line.startswith("#") and line.strip("-* .").lower() != "none")

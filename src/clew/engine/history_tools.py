@@ -18,6 +18,8 @@ MOST_HITS, MOST_CHARACTERS, LEAST_CHARACTERS = 20, 20_000, 200
 PAGE_TOKENS, LEAST_TOKENS = 3_000, 300
 """Tokens of a page of opened messages: in scripts without blanks a character is a token. What results may take of a
 small window is bounded by the runtime once more."""
+NAMED_TOKENS = 200
+"""Tokens of the names that are told with what a search found."""
 CARDS = 40
 """Summaries listed at once, the newest ones."""
 LINE = 160
@@ -64,7 +66,20 @@ class HistoryTools:
             query, regex=regex, roles=roles, since=moment(since, "since"), until=moment(until, "until", end=True),
             limit=limit, cursor=cursor,
         )  # fmt: skip
-        return "\n".join(_hits(found))
+        return "\n".join([*_hits(found), *self._named(query, found)])
+
+    def _named(self, query: str, found: Hits) -> Iterator[str]:
+        """A line of names that stand around what was found: with a path or a function's name the model can go on."""
+        if not found.hits or not query.strip():
+            return
+        line = ""
+        for name in self._history.named(query, "\n".join(hit.excerpt.text for hit in found.hits)):
+            longer = f"{line}, {name}" if line else f"Named there too: {name}"
+            if estimate.text(longer) > NAMED_TOKENS:
+                break
+            line = longer
+        if line:
+            yield line
 
     def history_describe(self, node: str | None = None, offset: Annotated[int, Field(ge=0)] = 0) -> str:
         """Describe the summaries that stand for compacted parts of this conversation: what they cover, when that was,

@@ -15,15 +15,11 @@ from clew.engine.history import History
 from clew.engine.history_tools import HistoryTools
 from clew.engine.port import Assembled, Assembly, CompactionAsk, Host, Info
 from clew.engine.weave import weave
-from clew.recall.hit import Hit
-from clew.recall.message import role, searchable
-from clew.recall.names import telling
+from clew.recall.message import searchable
 from clew.recall.passages import Asked, absent, recalled
-from clew.recall.query import Phrase, loose
 from clew.recall.terms import terms
-from clew.store.port import Search
 from clew.tokens import estimate
-from clew.transcript import Message, Node, Said, user
+from clew.transcript import Message, Node, user
 from clew.workspace.port import Offer
 
 ID = "lossless"
@@ -34,8 +30,8 @@ RECALLED = 2_000
 SHARE = 16
 """A passage takes at most this part of the budget, however small the window is."""
 
-NAMES, EACH, BESIDE = 8, 6, 40
-"""Names of one message that are looked for, messages looked at for each, and for the words of the whole message."""
+NAMES, EACH = 8, 6
+"""Names of one message that are looked for, and messages looked at for each."""
 
 
 class Lossless:
@@ -74,24 +70,14 @@ class Lossless:
             "\n".join(map(searchable, given.messages[:-1])),
         )
         missing = absent(named, shown)[:NAMES] if start > 1 else []
-        asked = [Asked(name, hits) for name in missing if (hits := self._hits((tuple(terms(name)),), start, EACH))]
+        look = partial(self.history.messages, before=start, limit=EACH)
+        asked = [Asked(name, hits) for name in missing if (hits := look([tuple(terms(name))]))]
         if not asked:
             return ""
         size = sum(map(estimate.message, given.messages))
         room = RECALLED if given.budget is None else min(RECALLED, given.budget // SHARE, given.budget - size)
-        beside = self._hits(loose(given.prompt), start, BESIDE)
-        also = telling(given.prompt, beside, f"{shown}\n{given.prompt}", find)
+        also = self.history.named(given.prompt, f"{shown}\n{given.prompt}", before=start)
         return recalled(asked, budget=room, count=estimate.text, also=also).text
-
-    def _hits(self, phrases: tuple[Phrase, ...], start: int, most: int) -> tuple[Hit, ...]:
-        """The messages before the window that hold these phrases, the best first."""
-        usable = tuple(phrase for phrase in phrases if phrase)
-        found = self._host.store.search(self._host.session, Search(usable, before=start, limit=most)) if usable else []
-        said = [(one, one.record.entry.body.message) for one in found if isinstance(one.record.entry.body, Said)]
-        return tuple(
-            Hit(one.record.entry.id, role(message), one.record.entry.at, searchable(message), one.score)
-            for one, message in said
-        )
 
     def _roots(self) -> tuple[Node, ...]:
         """The summaries at the top of the graph, oldest first."""
