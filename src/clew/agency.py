@@ -116,6 +116,15 @@ class Conversation:
         async with self._kept():
             return await self._house.compact("manual", await self._house.window(), focus=focus)
 
+    async def trim(self, keep: int) -> int:
+        """Cut all but the newest entries off for good, and say how many went: on no account beside a turn."""
+        async with self._kept():
+            removed = self.session.trim(keep)
+            self._turn = self._fresh()
+        if removed:
+            self._broke("reset")
+        return removed
+
     async def flush(self) -> None:
         """Write lasting notes now."""
         async with self._kept():

@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,15 +19,17 @@ from clew.compact.flow import Flow
 from clew.compact.outcome import Compacted, Outcome
 from clew.compact.serialize import pieces
 from clew.config import Config, data_dir, load
+from clew.config.agents import MAIN, agent_of, entry_of, settings_of
 from clew.crew import Crew
 from clew.engine.legacy import ID as LEGACY
+from clew.engine.lossless import ID as LOSSLESS
 from clew.engine.port import CompactionAsk, Operation
 from clew.errors import BadSettings, UnknownEntry, UnknownSession
 from clew.logs import log
-from clew.models import catalog, weights
+from clew.models import catalog, failover, weights
 from clew.models.default import Found, Missing, default_model
 from clew.models.drive import Progress
-from clew.models.port import Limits, Model
+from clew.models.port import Limits, Model, Request
 from clew.models.providers import build
 from clew.models.settings import ProviderSettings
 from clew.prompt.report import Report
@@ -45,7 +48,7 @@ from clew.store.sqlite import SqliteStore
 from clew.tokens import estimate
 from clew.tokens.exact import counter
 from clew.tokens.usage import measure
-from clew.transcript import view
+from clew.transcript import Assistant, view
 from clew.workspace.mcp import lent
 from clew.workspace.place import Workspace
 from clew.workspace.port import Offer
@@ -91,6 +94,17 @@ class Clew:
         """Let go of the models' connections, in the event loop that used them."""
         for model in self._models.values():
             await model.close()
+
+    def of(self, key: str, *, strict: bool = False) -> "Clew":
+        """The same with the settings of the agent that a session's key names.
+
+        A key that names no agent of `agents.list` has the defaults; `strict` raises BadSettings for it.
+        """
+        agent = agent_of(key)
+        listed = agent == MAIN or any(one.id == agent for one in self.config.agents.list)
+        own = copy(self)
+        own.config = settings_of(self.config, agent) if listed or strict else self.config
+        return own
 
     # Sessions ---------------------------------------------------------------------------------------------------------
 
@@ -201,16 +215,19 @@ class Clew:
     ) -> AsyncIterator[Conversation]:
         """An agent at work on a session, which is made if it is not there.
 
-        `workspace` is the folder its tools work in (default: the current one); `ask` asks a person before a tool runs
-        that wants it; `tools` are functions with type hints, or offers. Raises BadSettings where there is no model.
+        `workspace` is the folder its tools work in (default: its agent's, else the current one); `ask` asks a person
+        before a tool runs that wants it; `tools` are functions with type hints, or offers. Raises BadSettings where
+        there is no model.
         """
-        name = await self._model_for(key, model)
-        place = Workspace.of((workspace or Path.cwd()).resolve(), self.config.tools.files)
+        own, entry = self.of(key, strict=True), entry_of(self.config, agent_of(key))
+        name = await self.model_for(key, model)
+        folder = workspace or (Path(entry.workspace).expanduser() if entry and entry.workspace else Path.cwd())
+        place = Workspace.of(folder.resolve(), self.config.tools.files)
         async with lent(self.config.mcp, place, self.env) as servers:
             for warning in servers.warnings:
                 log.warning(warning)
             crew = Crew(
-                self.store, self.config, place, name, model=self.model, full_name=self.full_name, price=self.price,
+                self.store, own.config, place, name, model=own.model, full_name=own.full_name, price=self.price,
                 engine=self.engine, env=self.env, now=self._now, new_id=self._new_id, tools=[*servers.offers, *tools],
                 window=window, ask=ask, channel=channel, instructions=instructions,
             )  # fmt: skip
@@ -229,18 +246,19 @@ class Clew:
         except UnknownSession:
             return self.create(key)
 
-    async def _model_for(self, key: str, name: str | None) -> str:
+    async def model_for(self, key: str, name: str | None) -> str:
         """The full name of the model to talk to; one that was found on this machine is made ready."""
+        own = self.of(key)
         if name:
-            return self.full_name(name)
-        found = await self.default_model()
+            return own.full_name(name)
+        found = await own.default_model()
         if isinstance(found, Missing):
             raise BadSettings(found.message)
         if found.base_url and found.name not in self._models:
             provider = found.name.partition("/")[0]
             written = {**self.config.models.providers, provider: ProviderSettings(base_url=found.base_url)}
             self._models[found.name] = build(found.name, self.config.models.model_copy(update={"providers": written}))
-        return self.full_name(found.name)
+        return own.full_name(found.name)
 
     def price(self, name: str) -> catalog.Price | None:
         """What a model costs, by its full name; None where neither the settings nor the catalog know."""
@@ -268,11 +286,12 @@ class Clew:
         `budget` are tokens; `preview` shows what would come of it, asks no model and writes nothing.
         """
         self.session(key)
-        settings = self.config.agents.defaults.compaction
+        own = self.of(key)
+        settings = own.config.agents.defaults.compaction
         if by_rules or model:
             settings = settings.model_copy(update={"provider": None})
-        chain = () if preview or by_rules else self.writers(model)
-        size = window or (await self.limits()).budget
+        chain = () if preview or by_rules else own.writers(model)
+        size = window or (await own.limits()).budget
         order = Order(settings, "manual", focus, size, 0, keep, budget, chain)
         return await self._compact(key, order, preview, on_progress)
 
@@ -291,15 +310,16 @@ class Clew:
         prompt and the tools take, `incoming` the message about to be sent. A window that is not known triggers nothing.
         Raises PromptTooLarge where `fixed` alone is over the threshold.
         """
-        settings = self.config.agents.defaults.compaction
+        own = self.of(key)
+        settings = own.config.agents.defaults.compaction
         stored = self.session(key).window()
         size = measure(view(stored.entries), sizes_in(stored), fixed=fixed)
-        limit = window or (await self.limits()).budget
+        limit = window or (await own.limits()).budget
         why = reason(stored, size, limit=limit, settings=settings, fixed=fixed, incoming=incoming)
         if why is None:
             return None
         outcome = await self._compact(
-            key, Order(settings, why, None, limit, fixed, chain=self.writers()), False, on_progress
+            key, Order(settings, why, None, limit, fixed, chain=own.writers()), False, on_progress
         )
         latch(self.store, key, settings)
         return outcome
@@ -314,7 +334,10 @@ class Clew:
         books = Books(self.store, key, self.price)
         writer = order.chain[0].name if order.chain else ""
         try:
-            engine = self.engine(self.session(key), "manual-compact")
+            slot = self.config.plugins.slots.context_engine
+            shipped = slot in (LEGACY, LOSSLESS)  # another one might write, and a preview writes nothing
+            session = self.session(key)
+            engine = self.engine(session, "manual-compact") if shipped or not preview else EngineRun.plain(session)
 
             async def built_in(ask: CompactionAsk, draft: str | None, flow: Flow | None) -> Outcome:
                 ready = msgspec.structs.replace(order, given=draft or order.given, flow=flow or order.flow)
@@ -324,7 +347,12 @@ class Clew:
                     on_answer=lambda answer: books(Spent("compaction", answer.model or writer, answer.usage)),
                 )  # fmt: skip
 
-            engine.bind(built_in, None, Logbook(key))
+            async def completed(request: Request) -> Assistant:
+                answer = await failover.complete(order.chain, request)
+                books(Spent("compaction", answer.model or writer, answer.usage))
+                return answer
+
+            engine.bind(built_in, completed if order.chain else None, Logbook(key))
             try:
                 outcome = await engine.compact(CompactionAsk(key, order.trigger, order.window, order.focus))
             finally:
@@ -363,6 +391,6 @@ class Clew:
 
     async def context(self, key: str, *, window: int | None = None, exact: str | None = None) -> Report:
         """Who takes how much of a session's window; `exact` names an encoding to count with instead of estimating."""
-        limits = Limits(window=window, source="given") if window else await self.limits()
+        limits = Limits(window=window, source="given") if window else await self.of(key).limits()
         count = counter(exact) if exact else None
         return self.session(key).context(window=limits.budget, source=limits.source, count=count)

@@ -10,6 +10,7 @@ from clew.engine.port import Operation
 from clew.errors import BadInput
 from clew.logs import log
 from clew.models.port import Model
+from clew.prompt import chat
 from clew.runtime.agent import Agent, Ask
 from clew.runtime.books import PriceOf
 from clew.runtime.engine_run import EngineRun
@@ -66,7 +67,7 @@ class Crew:
     def _put_together(self, session: Session, engine: EngineRun, child: bool) -> Conversation:
         spawner = None if child else SubAgents(session, engine, self._child, now=self._now, new_id=self._new_id)
         lent = [spawner.offer()] if spawner and self.config.agents.defaults.subagents.enabled else []
-        staff = self._staff([*self._tools, *lent], engine.tools(), child)
+        staff = self._staff(session, [*self._tools, *lent], engine.tools(), child)
         stand_ins = self.config.agents.defaults.model.fallbacks
 
         def build(chosen: str | None) -> Agent:
@@ -78,20 +79,21 @@ class Crew:
             price=self._price, engine=engine, spawn=spawner.spawn if spawner else None,
         )  # fmt: skip
 
-    def _staff(self, own: Sequence[Function | Offer], lent: Sequence[Offer], child: bool) -> Staff:
+    def _staff(self, session: Session, own: Sequence[Function | Offer], lent: Sequence[Offer], child: bool) -> Staff:
         """The staff with these tools; without the engine's where they cannot be offered beside the others."""
         try:
             staff = Staff(
                 self.config, self.place, self._model, env=self._env, now=self._now, new_id=self._new_id,
                 tools=[*own, *lent], channel=self._channel, instructions=self._instructions,
                 audience="subagent" if child else "direct",
+                place=chat.Place if child else lambda: chat.place(session.row().meta),
             )  # fmt: skip
             _ = staff.toolbox.tools
         except BadInput as error:
             if not lent:
                 raise
             log.warning("the tools of the context engine are left out", error=str(error))
-            return self._staff(own, (), child)
+            return self._staff(session, own, (), child)
         return staff
 
     def _child(self, key: str) -> AbstractAsyncContextManager[Conversation]:

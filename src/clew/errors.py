@@ -28,7 +28,8 @@
     └── GatewayError           the gateway cannot take this on
         ├── TooBusy
         ├── Draining
-        └── NotAllowed
+        ├── NotAllowed
+        └── NoGateway
 
 A message says what happened, what was kept, and what to do next. A class's docstring is its default message.
 """
@@ -175,3 +176,7 @@ class Draining(GatewayError):
 
 class NotAllowed(GatewayError):
     """You are not allowed to do that; nothing was changed."""
+
+
+class NoGateway(GatewayError):
+    """No gateway answers; nothing was changed. Start one with `clew gateway`."""

@@ -5,9 +5,11 @@ Records hold sizes, reasons, counts and keys; never words of a conversation, and
 
 import json
 import logging
+import os
+from collections import deque
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from clew.clock import iso
 
@@ -80,3 +82,44 @@ def to_file(folder: Path) -> None:
         return
     lines.setFormatter(Lines())
     _LOGGER.addHandler(lines)
+
+
+def last(path: Path, count: int) -> list[str]:
+    """The last lines of a log, from those that were put aside too, where the newest has too few."""
+    found: deque[str] = deque(maxlen=count)
+    for number in range(KEPT, -1, -1):
+        one = path.with_name(f"{path.name}.{number}") if number else path
+        if one.exists():
+            found.extend(one.read_text(encoding="utf-8", errors="replace").splitlines())
+    return list(found)
+
+
+class Following:
+    """The lines that come to a log from now on; when it is put aside, those of the one after it."""
+
+    def __init__(self, path: Path) -> None:
+        """The place to go on from is that of this moment."""
+        found = path.stat() if path.exists() else None
+        self.path, self._after = path, (found.st_ino, found.st_size) if found else (0, 0)
+        self._file: TextIO | None = None
+        self._rest = ""
+
+    def read(self) -> list[str]:
+        """What has come since the last look."""
+        if self._file is None and self.path.exists():
+            self._file = self.path.open(encoding="utf-8", errors="replace")
+            if os.fstat(self._file.fileno()).st_ino == self._after[0]:
+                self._file.seek(self._after[1])
+        if self._file is None:
+            return []
+        *whole, self._rest = (self._rest + self._file.read()).split("\n")
+        if self.path.exists() and self.path.stat().st_ino != os.fstat(self._file.fileno()).st_ino:
+            self.close()
+            return whole + self.read()
+        return whole
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+        self._file, self._rest, self._after = None, "", (0, 0)

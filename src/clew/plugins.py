@@ -1,6 +1,7 @@
 """The hooks a plug-in can fill, and the plug-ins found through Python's entry points (group `clew.plugins`)."""
 
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 from typing import Protocol, cast
 
 import msgspec
@@ -60,11 +61,24 @@ class Hooks:
         """Compaction providers to register."""
 
 
+GROUP = "clew.plugins"
+"""The entry points in which plug-ins are looked for."""
+
+broken: dict[str, str] = {}
+"""Installed plug-ins that could not be loaded or asked in this process, by name, with the reason."""
+
+
 def load() -> pluggy.PluginManager:
-    """A plug-in manager with every installed plug-in registered."""
+    """A plug-in manager with every installed plug-in registered that can be; the others are told of in the log."""
     manager = pluggy.PluginManager("clew")
     manager.add_hookspecs(Hooks)
-    manager.load_setuptools_entrypoints("clew.plugins")
+    for found in entry_points(group=GROUP):
+        if manager.has_plugin(found.name):
+            continue
+        try:
+            manager.register(found.load(), name=found.name)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plug-in may fail in any way, and others are there
+            _broken(found.name, error)
     return manager
 
 
@@ -74,9 +88,14 @@ def context_engines(manager: pluggy.PluginManager) -> tuple[EngineOffer, ...]:
     for filling in manager.hook.context_engines.get_hookimpls():
         try:
             offered += cast(Sequence[EngineOffer], filling.function())
-        except Exception as error:  # noqa: BLE001 - a plug-in may fail in any way, and others are there
-            log.warning("context engines of a plug-in cannot be had", plugin=filling.plugin_name, error=repr(error))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plug-in may fail in any way, and others are there
+            _broken(filling.plugin_name, error)
     return tuple(offered)
+
+
+def _broken(name: str, error: BaseException) -> None:
+    broken[name] = " ".join(f"{type(error).__name__}: {error}".split())
+    log.warning("plug-in cannot be used", plugin=name, error=broken[name])
 
 
 def compaction_provider(manager: pluggy.PluginManager, name: str) -> CompactionProvider | None:

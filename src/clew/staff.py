@@ -11,7 +11,7 @@ from clew.models import catalog
 from clew.models.port import Model
 from clew.models.providers import ADAPTERS, split
 from clew.models.providers.remote import Remote
-from clew.prompt import skills
+from clew.prompt import chat, skills
 from clew.prompt.assemble import Changing, SystemPrompt, assemble, standing
 from clew.prompt.files import Audience, WorkspaceFile, visible
 from clew.prompt.refresh import post_compaction_sections
@@ -42,10 +42,15 @@ class Staff:
         channel: str = "terminal",
         instructions: str = "",
         audience: Audience = "direct",
+        place: Callable[[], chat.Place] = chat.Place,
     ) -> None:
-        """`model` makes a model of its name; `tools` come beside those of the workspace; `audience` reads along."""
+        """`model` makes a model of its name; `tools` come beside those of the workspace; `audience` reads along.
+
+        `place` says where the session's people write from now; it is asked for every turn.
+        """
         self.config, self.workspace, self._model, self._now = config, workspace, model, now
         self._channel, self._instructions, self._audience = channel, instructions, audience
+        self._place = place
         hands = Hands(workspace, config.tools, env=env, new_id=new_id)
         self.toolbox = Toolbox([*hands.offers(), *tools], keep=self._keep)
 
@@ -75,7 +80,7 @@ class Staff:
 
     def prompt(self, model: str, refresh: str = "") -> SystemPrompt:
         """The system prompt as the workspace is now. Nothing in its stable part changes by itself."""
-        defaults = self.config.agents.defaults
+        defaults, where = self.config.agents.defaults, self._place()
         files = [
             WorkspaceFile(one.name, one.text, one.error or "") for one in prompt_files.prompt_files(self.workspace)
         ]
@@ -86,7 +91,7 @@ class Staff:
             instructions=self._instructions,
             tools=[tool.name for tool in self.toolbox.tools],
             skills=[skill for skill in listed if skill],
-            files=visible(files, self._audience),
+            files=visible(files, "group" if where.room and self._audience == "direct" else self._audience),
         )
         zone = datetime.now().astimezone().tzname() or ""
         return assemble(
@@ -94,9 +99,10 @@ class Staff:
             Changing(
                 date=self._today(),
                 zone=zone,
-                channel=self._channel,
+                channel=where.channel or self._channel,
                 model=model,
                 workspace=str(self.workspace.root),
+                group=chat.words(where),
                 refresh=refresh,
             ),
         )

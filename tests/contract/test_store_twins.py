@@ -44,6 +44,7 @@ CALLS = st.one_of(
     st.builds(lambda key, name: lambda store: store.entry(key, name), KEYS, NAMES),
     st.builds(lambda name: lambda store: store.find_compaction(name), NAMES),
     st.builds(lambda key, text: lambda store: store.describe(key, {"title": text}), KEYS, st.none() | TEXTS),
+    st.builds(lambda key, keep: lambda store: store.trim(key, keep, at=50), KEYS, st.integers(0, 9)),
     st.builds(lambda key: lambda store: store.delete(key), KEYS),
 )
 

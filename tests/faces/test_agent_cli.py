@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from clew.cli.commands import app
 from clew.cli.logs import following
 from clew.clock import now_ms
+from clew.logs import Following
 from clew.store.port import Draft
 from clew.store.sqlite import SqliteStore
 from clew.testing.server import ModelServer, Refuse, Say
@@ -112,7 +113,7 @@ def test_the_log_has_the_turns_and_no_words_of_them(home):
 def test_a_log_that_is_put_aside_is_followed_into_the_new_one(home):
     path, seen = home / "clew.log", []
     path.write_text("old\n", encoding="utf-8")
-    lines = following(path, (path.stat().st_ino, path.stat().st_size))
+    lines = following(Following(path))
 
     def read() -> None:
         for line in lines:

@@ -61,8 +61,9 @@ class Gateway:
         """End it, keep what it said, and give its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(how)
-        out, _ = self.process.communicate(timeout=60)
-        self.log += out
+        self.log += self.process.stdout.read() if not self.process.stdout.closed else ""
+        self.process.wait(60)
+        self.process.stdout.close()
         while self._clients:
             self._clients.pop().close()
         return self.process.returncode

@@ -58,7 +58,8 @@ class Gateway:
 
 def settings(channels: dict[str, Any], **more: Any) -> Config:
     return Config.model_validate({
-        "channels": channels, "gateway": {"drainSeconds": 5}, "agents": {"defaults": {"model": "scripted/demo"}}, **more,
+        "channels": channels, "gateway": {"drainSeconds": 5},
+        "agents": {"defaults": {"model": "scripted/demo"}}, **more,
     })  # fmt: skip
 
 

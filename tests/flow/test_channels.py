@@ -16,7 +16,7 @@ from clew.gateway.channels.signature import SIGNATURE, TIMESTAMP, problem
 from clew.gateway.hub import Hub
 from clew.store.inmemory import InMemoryStore
 from clew.store.sqlite import SqliteStore
-from clew.transcript import Said, User, text_of
+from clew.transcript import Said, User
 from tests.flow.gateway_scene import SECRET, gateway, settings, stored, webhook
 
 ANN = "agent:main:webhook:ann"
@@ -283,6 +283,21 @@ def test_a_room_stays_a_group_on_every_face(store, tmp_path):
     assert "## The group" in request.dynamic
 
 
+def test_a_session_that_becomes_a_rooms_while_it_is_open_is_a_group_from_then_on(store, tmp_path):
+    (tmp_path / "MEMORY.md").write_text("Ann's password hint is `tulip`.")
+
+    async def scene():
+        async with gateway(store, settings(webhook("*")), tmp_path) as there:
+            said = {"text": "hello", "wait": True}
+            await there.ask("POST", "/api/session/messages", params={"key": "agent:main:webhook:#ops"}, json=said)
+            await there.send(id="m1", sender="ann", room="ops", text="hello")
+            return there.model.requests
+
+    before, after = play(scene())
+    assert "tulip" in before.system
+    assert "tulip" not in after.system + after.dynamic
+
+
 # Answers that are posted ----------------------------------------------------------------------------------------------
 
 
@@ -379,6 +394,7 @@ def test_no_more_answers_wait_than_a_few(caplog):
     [
         pytest.param({"webhook": {"enabled": True}}, id="no secret"),
         pytest.param({"webhook": {"enabled": True, "secret": "short"}}, id="a short secret"),
+        pytest.param({"webhook": {"enabled": True, "secret": "${NOT_SET_ANYWHERE}"}}, id="a variable that is not set"),
         pytest.param(webhook(agent="nobody"), id="no such agent"),
         pytest.param({"irc": {"enabled": True, "agent": "nobody"}}, id="no such agent on IRC"),
     ],
@@ -387,7 +403,7 @@ def test_a_channel_that_cannot_be_is_told_before_anything_starts(store, tmp_path
     from clew.app import Clew
 
     hub = Hub(Clew(store, settings(channels), env={}), workspace=tmp_path)
-    with pytest.raises(BadSettings, match="Nothing was"):
+    with pytest.raises(BadSettings, match=r"(?i)nothing was"):
         routes(hub)
 
 

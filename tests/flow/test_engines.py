@@ -4,10 +4,14 @@ import asyncio
 
 import pytest
 
+from clew import plugins
 from clew.agency import Conversation
+from clew.app import Clew
 from clew.clock import new_id, now_ms
+from clew.compact.brief import HEADINGS
 from clew.compact.outcome import Compacted
 from clew.compact.settings import CompactionSettings
+from clew.config import Config
 from clew.engine import guard
 from clew.engine.port import (
     Assembled,
@@ -17,7 +21,8 @@ from clew.engine.port import (
     Requirement,
     delegate_compaction,
 )
-from clew.errors import EngineError
+from clew.errors import EngineError, ModelError
+from clew.models.port import Request
 from clew.models.scripted import ScriptedModel
 from clew.prompt.assemble import SystemPrompt
 from clew.runtime import events
@@ -421,3 +426,80 @@ def test_a_turn_of_another_process_is_handed_over_by_this_one(tmp_path):
         second.say("two")
         assert [text_of(turn.messages[0]) for turn in second.engine.taken.values()] == ["one", "two"]
         assert store.owed() == []
+
+
+# What a stranger's engine did to a careful host --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", [asyncio.CancelledError, SystemExit])
+@pytest.mark.parametrize("method", ["assemble", "maintain"])
+def test_what_would_end_more_than_the_method_is_a_failure_like_any_other(method, how):
+    class Careless(Full):
+        def called(self, name, *what):
+            if name == method:
+                raise how
+
+    scene = Scene(Careless)
+    assert scene.say("hi").outcome == "done"
+    assert [name for name, _ in scene.trouble()] == [method]
+
+
+def test_an_engine_that_ends_the_process_while_it_is_made_is_told():
+    def make(host):
+        raise SystemExit(3)
+
+    scene = Scene(made=make)
+    assert scene.say("hi").outcome == "done"
+    assert scene.trouble() == [("made", True)]
+
+
+def test_turns_are_owed_also_while_the_engine_that_takes_them_cannot_be_had():
+    scene = Scene(Committing)
+    scene.say("one")
+
+    def failing(host):
+        raise OSError("no such disk")
+
+    Scene(store=scene.store, made=failing).say("two")
+    assert [one.engine for one in scene.store.owed()] == ["mine"]
+    guard.quarantine.clear()
+    later = Scene(Committing, store=scene.store)
+    later.say("three")
+    assert [text_of(turn.messages[0]) for turn in later.engine.taken.values()] == ["two", "three"]
+
+
+class Writing(Required):
+    """An engine that has the model write its brief."""
+
+    async def compact(self, ask):
+        answer = await self.host.complete(Request((user("write it"),)))
+        return await self.host.delegate_compaction(ask, draft=text_of(answer))
+
+
+def test_an_engine_that_asks_the_model_can_compact_from_the_command_line_too(monkeypatch):
+    clew = compacting(monkeypatch, Writing)
+    done = asyncio.run(clew.compact("k", model="scripted/demo"))
+    assert isinstance(done, Compacted)
+    with pytest.raises(ModelError, match="there is none here"):
+        asyncio.run(clew.compact("k", by_rules=True))
+    assert guard.quarantine == {}
+
+
+def test_a_preview_reaches_no_engine_that_might_write(monkeypatch):
+    made = []
+    clew = compacting(monkeypatch, lambda host: made.append(host) or Writing(host))
+    assert isinstance(asyncio.run(clew.compact("k", preview=True)), Compacted)
+    assert made == []
+
+
+def compacting(monkeypatch, make):
+    """Clew over a session with something to wind up, and an engine of a plug-in."""
+    monkeypatch.setattr(plugins, "context_engines", lambda manager: (EngineOffer("mine", make),))
+    config = Config.model_validate({"plugins": {"slots": {"contextEngine": "mine"}}})
+    clew = Clew(InMemoryStore(), config, models={"scripted/demo": ScriptedModel([BRIEF] * 9)}, env={})
+    clew.create("k")
+    long(clew.session("k"))
+    return clew
+
+
+BRIEF = "\n".join(f"{heading}\n- fact{n} is so" for n, heading in enumerate(HEADINGS))

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import random
 import socket
 import threading
 import time
 from contextlib import contextmanager
+from itertools import repeat
 
 import openai
 import pytest
@@ -15,8 +17,11 @@ from clew.app import Clew
 from clew.config import Config
 from clew.gateway.app import application
 from clew.gateway.hub import Hub
+from clew.gateway.openai_exchange import Exchanges
+from clew.gateway.openai_request import read
 from clew.gateway.tokens import Tokens, digest
 from clew.models.scripted import ScriptedModel
+from clew.runtime.books import account_in
 from clew.store.inmemory import InMemoryStore
 from clew.store.sqlite import SqliteStore
 from clew.testing.server import ModelServer, Refuse, Say
@@ -84,7 +89,7 @@ def merged(tree, more):
 
 @contextmanager
 def serving(clew):
-    listening = socket.socket()
+    listening = socket.socket(proto=socket.IPPROTO_TCP)  # else asyncio leaves the wait for small packets on
     listening.bind(("127.0.0.1", 0))
     app = application(Hub(clew, workspace=None), Tokens(frozenset({digest(TOKEN)})))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=5))
@@ -163,6 +168,8 @@ def test_an_answer_has_what_a_client_looks_for():
         assert (body["max_tokens"], body["temperature"], body["top_p"]) == (77, 0.5, 0.9)
         assert (body["stop"], body["seed"]) == (["END"], 7)
         assert body.keys().isdisjoint({"user", "metadata"})
+        [key] = g.sessions
+        assert account_in(g.store.session(key).meta).models.keys() == {"scripted/m"}
 
 
 def test_a_stream_tells_words_as_they_come_then_why_it_ended_and_what_was_used():
@@ -327,24 +334,21 @@ def test_an_image_as_a_data_url_goes_to_the_model():
 # Long conversations ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("window", "turns"), [(8_192, 200), (16_384, 200)])
-def test_two_hundred_turns_resent_each_time_never_reach_the_window_and_nothing_is_lost(window, turns, tmp_path):
+@pytest.mark.parametrize(("window", "turns", "least"), [(8_192, 200, 5), (16_384, 120, 1)])
+def test_turns_resent_each_time_never_reach_the_window_and_nothing_is_lost(window, turns, least, tmp_path):
     filler = "The quick brown fox jumps over the lazy dog beside the river bank. " * 8
     with gateway(counting(), window=window, store=SqliteStore(tmp_path / "s.sqlite")) as g:
         history = [{"role": "system", "content": "Be brief."}]
-        began = time.monotonic()
         for turn in range(turns):
             history.append(user(f"Question {turn} about file src/part_{turn}.py: {filler}"))
             history.append(bot(g.ask(history).choices[0].message.content))
-        took = time.monotonic() - began
         [key] = g.sessions
         assert g.said(key) == [m["content"] for m in history[1:]]
         entries = [r.entry for r in g.store.entries(key)]
         assert len([e for e in entries if isinstance(e.body, Said)]) == 2 * turns
         assert max(seen.tokens for seen in g.server.requests) <= window
         assert {seen.status for seen in g.server.requests} == {200}
-        assert g.store.session(key).compactions >= 3
-        print(f"{window}: {g.store.session(key).compactions} compactions, {took:.1f} s")
+        assert g.store.session(key).compactions >= least
 
 
 def test_a_history_that_is_long_when_it_first_comes_is_compacted_at_once():
@@ -436,17 +440,17 @@ def test_an_edited_message_is_a_branch_and_both_branches_go_on():
 
 
 def test_a_branch_takes_the_compactions_before_it_along():
-    filler = "Lorem ipsum dolor sit amet consectetur. " * 20
+    filler = "Lorem ipsum dolor sit amet consectetur. " * 40
     with gateway(counting(), window=8_192) as g:
         history = []
-        for turn in range(40):
+        for turn in range(50):
             history.append(user(f"Question {turn}. {filler}"))
             history.append(bot(g.ask(history).choices[0].message.content))
         [first] = g.sessions
         asked = len(g.server.requests)
         key, how, _ = g.raw([*history[:-4], user("Otherwise?")])
         assert (how, len(g.server.requests)) == ("branched", asked + 1)
-        assert g.store.session(key).compactions >= g.store.session(first).compactions - 1 >= 1
+        assert g.store.session(key).compactions == g.store.session(first).compactions >= 2
         assert g.said(key)[:-2] == [m["content"] for m in history[:-4]]
         early, how, _ = g.raw([*history[:4], user("Otherwise?")])
         assert (how, g.store.session(early).compactions) == ("branched", 0)
@@ -467,6 +471,37 @@ def test_users_that_a_client_names_never_share_a_session():
     with gateway(["Hello."] * 4) as g:
         keys = {g.raw([user("Hi"), bot("Hello."), user("Go")], user=name)[0] for name in ("ann", "bob")}
         assert len(keys) == 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_clients_edit_cut_and_ask_again_the_model_gets_the_history_that_was_sent(seed, tmp_path):
+    chance, number = random.Random(seed), iter(range(10_000))
+    model = ScriptedModel(f"Answer {next(number) if chance.random() < 0.8 else 0}." for _ in repeat(None))
+    config = Config.model_validate({"agents": {"defaults": {"model": "scripted/demo"}}})
+    store = SqliteStore(tmp_path / "s.sqlite") if seed % 2 else InMemoryStore()
+    clew = Clew(store, config, models={"scripted/demo": model}, env={})
+
+    def edited(history):
+        cut = history[: chance.randrange(len(history) + 1)]
+        return cut if cut and cut[-1]["role"] == "assistant" else cut[:-1]
+
+    async def talk():
+        exchanges, histories = Exchanges(Hub(clew, workspace=None)), [[]]
+        for _ in range(60):
+            history = list(chance.choice(histories))
+            if chance.random() < 0.3:
+                history = edited(history)
+            history.append(user(f"Say {chance.randrange(3)}"))
+            body = json.dumps({"model": "clew", "messages": history}).encode()
+            for _ in range(chance.choice([1, 1, 2])):
+                answer = await exchanges.answer("x", read(body), None, lambda placed: None, None)
+                assert [text_of(m) for m in model.requests[-1].messages] == [m["content"] for m in history]
+                histories.append([*history, bot(text_of(answer))])
+            if chance.random() < 0.1:
+                exchanges = Exchanges(Hub(clew, workspace=None))
+        return histories
+
+    asyncio.run(talk())
 
 
 def test_the_same_request_twice_at_once_is_two_conversations():

@@ -115,6 +115,20 @@ def test_a_name_in_a_new_message_recalls_its_passage_behind_it_and_breaks_no_pre
     assert second[: len(first)] == first
 
 
+def test_a_name_that_a_brief_only_lists_is_recalled_with_what_was_said_of_it(tmp_path):
+    clew, model = clew_on(InMemoryStore())
+    clew.create("k")
+    session = clew.session("k")
+    session.append(user("hello"), assistant("The secret port of PAY-777 is 8443.", stop="stop"))
+    for n in range(80):
+        session.append(user(f"look at PAY-{n}"), assistant(f"PAY-{n} is done. " * 20, stop="stop"))
+    asyncio.run(clew.compact("k", keep=300, budget=500, by_rules=True))
+    shown = "\n".join(map(text_of, session.messages()))
+    assert "8443" not in shown
+    conversing(clew, tmp_path, "what is the port of PAY-777?")
+    assert "8443" in text_of(model.requests[-1].messages[-1])
+
+
 def test_nothing_is_recalled_without_a_name_nor_for_one_in_view(tmp_path):
     first, second = recalling(tmp_path, "what did we set there?", "and in deploy/values-299x.yaml?")
     assert first[-1] == "what did we set there?"

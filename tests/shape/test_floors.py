@@ -39,6 +39,8 @@ WORLD = {
 
 LATE = {
     ("clew.cli.mcp", "mcp"),
+    ("clew.client.gateway", "httpx2"),
+    ("clew.gateway.channels.irc_link", "irc"),
     ("clew.models.catalog", "genai_prices"),
     ("clew.workspace.mcp", "mcp"),
     ("clew.workspace.mcp", "httpx2"),

@@ -20,6 +20,7 @@ from clew.cli import (
     models_commands,
     outbox,
     recall,
+    sessions_commands,
     status,
 )
 from clew.cli import gateway as gateway_command
@@ -42,7 +43,7 @@ from clew.cli.options import (
 from clew.cli.progress import shown
 from clew.clock import now_ms
 from clew.compact.outcome import Declined
-from clew.errors import BadInput, UnknownEntry, UnknownSession, Unreachable
+from clew.errors import BadInput, UnknownEntry, UnknownSession
 from clew.render import arrival as arrivals
 from clew.render import as_json, listing
 from clew.render import compaction as compaction_words
@@ -66,6 +67,7 @@ app = typer.Typer(
 )
 app.add_typer(config_commands.app, name="config")
 app.add_typer(models_commands.app, name="models")
+app.add_typer(sessions_commands.app, name="sessions")
 app.command(name="chat")(chat.chat)
 app.command(name="agent")(agent.agent)
 app.command(name="status")(status.status)
@@ -118,42 +120,6 @@ def import_(
     with opened(store, config) as clew:
         came = clew.bring(existing(file), key=key, format=format, index=index)
         show_json(as_json.arrival(came)) if json else show(arrivals.arrival(came))
-
-
-sessions_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
-app.add_typer(sessions_app, name="sessions")
-
-
-@sessions_app.callback()
-def sessions(
-    context: typer.Context,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most this many.")] = None,
-    active: Annotated[int | None, typer.Option(min=1, help="Only those used within this many minutes.")] = None,
-    json: JsonOption = False,
-    store: StoreOption = None,
-    config: ConfigOption = None,
-) -> None:
-    """List the sessions, with the size of their windows and how often they were compacted."""
-    if context.invoked_subcommand:
-        return
-    with opened(store, config) as clew:
-        now = now_ms()
-        rows = clew.sessions(active_since=now - active * 60_000 if active else None, limit=limit)
-        if json:
-            show_json([as_json.session(row) for row in rows])
-        elif rows:
-            out.print(listing.sessions(rows, now))
-        else:
-            show([sentence("No sessions yet. `clew import FILE` brings one in; `clew demo` shows one.")])
-
-
-@sessions_app.command(name="compact")
-def sessions_compact(key: KeyArgument) -> None:
-    """Compact a session of a running gateway. This version has none: it names the command that compacts here."""
-    raise Unreachable(
-        "No gateway runs, and this version of Clew has none; nothing was changed. "
-        f"Compact it here with: clew compact {key}"
-    )
 
 
 @app.command()

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from pluggy import PluginManager
+
 from clew import plugins
 from clew.config import Config
 from clew.engine.guard import engaged
@@ -20,16 +22,19 @@ LOOKED_AT = 200
 def engine(config: Config, store: Store | None = None) -> Iterator[Check]:
     """The engine, the compaction provider where one is set, and what engines did wrong in the sessions of a store."""
     slot, provider = config.plugins.slots.context_engine, config.agents.defaults.compaction.provider
-    yield _slot(slot)
-    if provider and plugins.compaction_provider(plugins.load(), provider) is None:
+    manager = plugins.load()
+    yield _slot(slot, manager)
+    for name, why in plugins.broken.items():
+        yield Check("plug-in", "fail", f"{name} cannot be used: {why}", "mend it, upgrade it, or take it out")
+    if provider and plugins.compaction_provider(manager, provider) is None:
         what = f"no plug-in registers the compaction provider {provider}; the built-in summariser takes over"
         yield Check("provider of briefs", "fail", what, "install the plug-in, or take compaction.provider out")
     if store is not None:
-        yield from _troubles(store)
+        yield from _troubles(store, slot)
         yield from _owed(store)
 
 
-def _slot(slot: str) -> Check:
+def _slot(slot: str, manager: PluginManager) -> Check:
     """Whether the engine can be made and keeps the form of the contract, tried on an empty session."""
     if slot == LEGACY:
         return Check("engine", "ok", "legacy, the built-in one")
@@ -37,7 +42,8 @@ def _slot(slot: str) -> Check:
     with InMemoryStore() as store:
         store.create("doctor", at=0)
         host = SessionHost(Session(store, "doctor", now=lambda: 0, new_id=lambda: "doctor"))
-        found = engaged(slot, plugins.context_engines(plugins.load()), host, lambda one: told.append(one.error))
+        found = engaged(slot, plugins.context_engines(manager), host, lambda one: told.append(one.error))
+        found.tools()
     if told:
         what = f"{slot} cannot run: {told[0]}. The built-in one takes its place"
         return Check(
@@ -47,11 +53,11 @@ def _slot(slot: str) -> Check:
     return Check("engine", "ok", f"{info.id}: {info.name}{f' {info.version}' if info.version else ''}")
 
 
-def _troubles(store: Store) -> Iterator[Check]:
-    """What engines did wrong last, by session; forgotten once an engine has begun a session without trouble."""
+def _troubles(store: Store, slot: str) -> Iterator[Check]:
+    """What the engine did wrong last, by session; forgotten once it has begun a session without trouble."""
     for row in store.sessions(limit=LOOKED_AT):
         fact = row.meta.get(FACT)
-        if not isinstance(fact, dict):
+        if not isinstance(fact, dict) or fact.get("id") != slot:
             continue
         what = "quarantined, the built-in one took over" if fact.get("quarantined") else "told of a failure"
         words = f"session {row.key}: {fact.get('id')} was {what} ({fact.get('method')}: {fact.get('error')})"

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from clew.app import STORE_FILE
 from clew.cli.options import ConfigOption, StoreOption, opened
 from clew.config import data_dir
 from clew.errors import BadInput
@@ -36,7 +37,9 @@ def gateway(
                 f"The gateway needs packages that are not installed ({missing.name}); nothing was started. "
                 "Install them with: pip install 'clew[gateway]'"
             ) from None
-        serving.serve(clew, data_dir(os.environ), (workspace or Path.cwd()).resolve(), anew=new_token, say=_said)
+        folder = data_dir(os.environ)
+        place = (workspace or Path.cwd()).resolve()
+        serving.serve(clew, store or folder / STORE_FILE, folder, place, anew=new_token, say=_said)
 
 
 def _said(url: str, token: str | None) -> None:

@@ -3,17 +3,21 @@
 import json as plain_json
 import os
 import time
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from clew.cli.options import JsonOption, out
-from clew.config import data_dir
-from clew.logs import FILE, KEPT
+from clew.cli.options import ConfigOption, JsonOption, out
+from clew.cli.reach import TokenOption, UrlOption, runs
+from clew.client.gateway import Gateway
+from clew.client.place import place
+from clew.client.stream import Back, Lost, Open, Sent
+from clew.client.stream import follow as following_events
+from clew.config import data_dir, load
+from clew.logs import FILE, Following, last
 from clew.render.text import visible
 
 POLL_S = 0.3
@@ -24,65 +28,67 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")] = False,
     lines: Annotated[int, typer.Option("-n", "--lines", min=0, help="How many of the last lines.")] = 50,
     json: JsonOption = False,
+    config: ConfigOption = None,
+    url: UrlOption = None,
+    token: TokenOption = None,
 ) -> None:
-    """Print the log beside the store: turns, tools, compactions with sizes and reasons; no words of a conversation."""
-    path = data_dir(os.environ) / FILE
-    there = path.exists()
-    after = _end(path)
-    for line in last(path, lines):
-        _print(line, json=json)
-    if not follow:
-        if not there:
-            typer.echo(f"There is no log yet: {path} comes with the first command that opens the store.", err=True)
-        return
+    """Print the log beside the store: turns, tools, compactions with sizes and reasons; no words of a conversation.
+
+    With --follow a gateway that runs is asked; without one, and without --follow, the file is read.
+    """
+    path, loaded = data_dir(os.environ) / FILE, load(config, os.environ)
+    where = place(loaded, os.environ, url=url, token=token)
     try:
-        for line in following(path, after):
-            _print(line, json=json)
+        if where.named or (follow and where.token and runs(where)):
+            with Gateway(where) as there:
+                _by_gateway(there, lines, on=follow, json=json)
+        else:
+            _by_file(path, lines, on=follow, json=json)
     except KeyboardInterrupt:
         return
 
 
-def last(path: Path, count: int) -> list[str]:
-    """The last lines, from the logs that were put aside too, where the newest has too few."""
-    found: deque[str] = deque(maxlen=count)
-    for number in range(KEPT, -1, -1):
-        one = path.with_name(f"{path.name}.{number}") if number else path
-        if one.exists():
-            found.extend(one.read_text(encoding="utf-8", errors="replace").splitlines())
-    return list(found)
+def _by_gateway(there: Gateway, lines: int, *, on: bool, json: bool) -> None:
+    def past() -> None:
+        for one in there.get("/api/log", lines=lines)["lines"]:
+            _print(one, json=json)
+
+    if not on:
+        past()
+        return
+    for one in following_events(there, "/api/log/follow"):
+        match one:
+            case Open():
+                past()
+            case Lost():
+                typer.echo(f"The connection to {there.place.url} is lost; trying again ...", err=True)
+            case Back():
+                typer.echo("It is back.", err=True)
+            case Sent():
+                _print(one.data, json=json)
 
 
-def following(path: Path, after: tuple[int, int]) -> Iterator[str]:
-    """Lines as they come, from a place (file number and byte) on; when the log is put aside, in the one after it."""
-    file: TextIO | None = None
-    rest = ""
+def _by_file(path: Path, lines: int, *, on: bool, json: bool) -> None:
+    there, come = path.exists(), Following(path)
+    for line in last(path, lines):
+        _print(line, json=json)
+    if not on:
+        if not there:
+            typer.echo(f"There is no log yet: {path} comes with the first command that opens the store.", err=True)
+        return
+    typer.echo(f"No gateway is asked: following {path}.", err=True)
+    for line in following(come):
+        _print(line, json=json)
+
+
+def following(come: Following) -> Iterator[str]:
+    """Lines as they come."""
     try:
         while True:
-            if file is None and path.exists():
-                file = path.open(encoding="utf-8", errors="replace")
-                if os.fstat(file.fileno()).st_ino == after[0]:
-                    file.seek(after[1])
-            if file is not None:
-                *whole, rest = (rest + file.read()).split("\n")
-                yield from whole
-                if _gone(path, file):
-                    file.close()
-                    file, rest, after = None, "", (0, 0)
-                    continue
+            yield from come.read()
             time.sleep(POLL_S)
     finally:
-        if file is not None:
-            file.close()
-
-
-def _end(path: Path) -> tuple[int, int]:
-    found = path.stat() if path.exists() else None
-    return (found.st_ino, found.st_size) if found else (0, 0)
-
-
-def _gone(path: Path, file: TextIO) -> bool:
-    """Whether the log was put aside since it was opened."""
-    return path.exists() and path.stat().st_ino != os.fstat(file.fileno()).st_ino
+        come.close()
 
 
 def _print(line: str, *, json: bool) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import BeforeValidator, Field, SecretStr
 
 from clew.settings import Names, Settings
 
@@ -28,9 +28,13 @@ class Webhook(Settings):
     secret: SecretStr | None = None
     """What requests and answers are signed with (HMAC-SHA256); `${NAME}` for an environment variable."""
     allow_from: Names = ()
-    """Senders that may talk and give commands; `*` is everybody. Empty: nobody."""
+    """Senders that may talk, and give commands where `commands.allowFrom` says nothing else; `*` is everybody. Empty:
+    nobody."""
     reply_url: str | None = None
     """Where answers are posted, signed alike; None answers in the response."""
+    wait_seconds: Annotated[float, Field(ge=0, le=600)] = 30.0
+    """How long a request waits for its answer; after that it is told the run, and the answer comes when the same
+    message is sent again."""
     agent: str = "main"
     """The agent that answers."""
 
@@ -49,11 +53,12 @@ class Irc(Settings):
     nick: str = "clew"
     """The name on the network."""
     password: SecretStr | None = None
-    """The server's password, where it wants one."""
+    """The server's password, where it wants one; `${NAME}` for an environment variable."""
     channels: Names = ()
     """Rooms to join. In a room only lines that begin with the nick are answered."""
     allow_from: Names = ()
-    """Nicks that may talk and give commands; `*` is everybody. Empty: nobody."""
+    """Who may talk, and give commands where `commands.allowFrom` says nothing else: nicks, or masks such as
+    `ann!*@*.example.org`; `*` is everybody. Empty: nobody. A nick alone proves nothing where anybody may take it."""
     agent: str = "main"
     """The agent that answers."""
 
@@ -65,6 +70,20 @@ class Channels(Settings):
     """Signed HTTP requests."""
     irc: Irc = Irc()
     """An IRC network."""
+
+
+def _by_channel(written: object) -> object:
+    return {"*": written} if isinstance(written, list | tuple) else written
+
+
+class Commands(Settings):
+    """Lines that begin with a slash, in chats with people who do not sit at this machine."""
+
+    allow_from: Annotated[
+        dict[str, Names] | None, BeforeValidator(_by_channel, json_schema_input_type=dict[str, Names] | Names | None)
+    ] = None
+    """Senders whose commands may change something. A list holds for all channels; a map has a list for each channel by
+    its name (`irc`, `webhook`), and `*` for the others. `*` as a sender is everybody. None: whoever may talk."""
 
 
 class GatewaySettings(Settings):

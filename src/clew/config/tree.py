@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field, Strict
 
 from clew.compact.settings import CompactionSettings
-from clew.config.gateway import Channels, GatewaySettings
+from clew.config.gateway import Channels, Commands, GatewaySettings
 from clew.memory.settings import MemoryFlushSettings
 from clew.models.settings import ModelsSettings
 from clew.prompt.settings import PromptSettings, SkillsSettings
@@ -131,5 +131,7 @@ class Config(Settings):
     """The process that owns the sessions of a store and serves many clients."""
     channels: Channels = Channels()
     """Ways in for people who do not sit at this machine, served by the gateway."""
+    commands: Commands = Commands()
+    """Lines that begin with a slash, and who may say them."""
     schema_url: str | None = Field(default=None, alias="$schema")
     """Where an editor finds the schema of this file; Clew does not read it."""

@@ -7,6 +7,7 @@ over; a `compact` that failed is raised as well, for the room it was asked for i
 itself raised while the engine called it.
 """
 
+import asyncio
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
@@ -89,7 +90,7 @@ def engaged(
         wrong = problems(engine, wanted)
         missing = [] if wrong else lacking(engine.info, host, operation)
         ready = Guarded(legacy if wrong else engine, legacy, tell)
-    except Exception as error:  # noqa: BLE001 - a plug-in may fail in any way
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plug-in may fail in any way
         return _without(legacy, tell, wanted, told(error))
     if wrong:
         return _without(legacy, tell, wanted, "it keeps not to the contract: " + "; ".join(wrong))
@@ -188,7 +189,7 @@ class Guarded:
         if self.plain:
             return Assembled(given.messages)
         try:
-            assembled = await self.charged.assemble(given)
+            assembled: Assembled = await _safely(self.charged.assemble, given)
             _check(assembled, given)
         except Exception as error:  # noqa: BLE001 - an engine may fail in any way
             if not self._warned:
@@ -201,7 +202,7 @@ class Guarded:
         """Room made. Raises EngineError where the engine fails; what the host raised inside passes as it is."""
         charged = self.charged
         try:
-            outcome = await charged.compact(ask)
+            outcome = await _safely(charged.compact, ask)
         except Exception as error:
             if charged is self._legacy or _is_hosts(error):
                 raise
@@ -231,7 +232,7 @@ class Guarded:
     async def commit(self, turn: TurnRecord) -> str:
         """Hand a turn over: empty if it was taken, else why not."""
         try:
-            said = await self._engine.commit_turn(turn)  # type: ignore[attr-defined]
+            said = await _safely(self._engine.commit_turn, turn)  # type: ignore[attr-defined]
         except Exception as error:  # noqa: BLE001 - an engine may fail in any way
             return told(error)
         return "" if said in ("committed", "duplicate") else f"it answered {said!r}"
@@ -271,7 +272,7 @@ class Guarded:
         dispose = getattr(self._engine, "dispose", None)
         try:
             if callable(dispose):
-                await dispose()
+                await _safely(dispose)
         except Exception as error:  # noqa: BLE001 - an engine may fail in any way
             self._tell(Trouble(self._id, "dispose", told(error)))
 
@@ -288,7 +289,7 @@ class Guarded:
         if method is None:
             return otherwise
         try:
-            returned = await method(*given)
+            returned = await _safely(method, *given)
         except Exception as error:  # noqa: BLE001 - an engine may fail in any way
             if _is_hosts(error):
                 self._tell(Trouble(self._id, name, told(error)))
@@ -304,8 +305,22 @@ class Guarded:
         self._tell(trouble)
         return EngineError(
             f"The context engine `{self._id}` failed in `{method}` ({trouble.error}). Nothing was written and nothing "
-            "is lost; the built-in engine runs this session from here on. Try again; `clew doctor` says more."
+            "is lost; for the rest of this process the built-in engine runs the session. For good: `clew config set "
+            "plugins.slots.contextEngine legacy`. `clew doctor` says more."
         )
+
+
+async def _safely(method: Callable[..., Any], *given: object) -> Any:
+    """What a method returns. What would end more than the method is an error like any other: a cancelled task of the
+    engine's own, where nobody cancelled ours, and a wish to end the process."""
+    try:
+        return await method(*given)
+    except asyncio.CancelledError as error:
+        if (task := asyncio.current_task()) is not None and task.cancelling():
+            raise
+        raise RuntimeError("a task of its own was cancelled") from error
+    except SystemExit as error:
+        raise RuntimeError(f"it wanted to end the process ({error.code})") from error
 
 
 def told(error: BaseException) -> str:

@@ -9,7 +9,9 @@ passage by itself: a message behind the user's, where it breaks no cache.
 import asyncio
 from functools import partial
 
+from clew.compact.brief import IDENTIFIERS, sections
 from clew.compact.identifiers import find
+from clew.compact.ledger_render import CODE, FILES, MORE
 from clew.compact.outcome import Outcome
 from clew.engine.history import History
 from clew.engine.history_tools import HistoryTools
@@ -20,6 +22,7 @@ from clew.recall.passages import Asked, absent, recalled
 from clew.recall.terms import terms
 from clew.tokens import estimate
 from clew.transcript import Message, Node, user
+from clew.transcript.view import INTRO
 from clew.workspace.port import Offer
 
 ID = "lossless"
@@ -29,6 +32,9 @@ RECALLED = 2_000
 
 SHARE = 16
 """A passage takes at most this part of the budget, however small the window is."""
+
+BARE = (IDENTIFIERS, FILES, MORE, CODE)
+"""Sections of a brief that list names."""
 
 NAMES, EACH = 8, 6
 """Names of one message that are looked for, and messages looked at for each."""
@@ -65,10 +71,8 @@ class Lossless:
 
     def _passage(self, given: Assembly, named: list[str]) -> str:
         """What the history says of names that the view does not show; empty where it shows them all."""
-        start, shown = (
-            self._host.store.session(self._host.session).start,
-            "\n".join(map(searchable, given.messages[:-1])),
-        )
+        start = self._host.store.session(self._host.session).start
+        shown = "\n".join(map(_told, given.messages[:-1]))
         missing = absent(named, shown)[:NAMES] if start > 1 else []
         look = partial(self.history.messages, before=start, limit=EACH)
         asked = [Asked(name, hits) for name in missing if (hits := look([tuple(terms(name))]))]
@@ -90,3 +94,12 @@ class Lossless:
                 ids = (ends[0].entry.id, ends[1].entry.id)
                 found.append(Node(one.id, one.depth, *ids, one.text, one.children, one.tokens, one.writer))
         return tuple(found)
+
+
+def _told(message: Message) -> str:
+    """What a message tells; of a brief without the lists in which names stand alone: they say nothing of a name but
+    that it was there."""
+    words = searchable(message)
+    if not words.startswith(INTRO):
+        return words
+    return "\n".join(line for part in sections(words) if part.heading not in BARE for line in part.lines)

@@ -9,6 +9,7 @@ from rich.console import Console
 from clew.clock import iso
 from clew.commands.result import Compaction, Failed, Misused, NoCommand, Result
 from clew.compact.outcome import Declined
+from clew.errors import ClewError, Draining
 from clew.gateway.worker import Run
 from clew.render import as_json
 from clew.render.chat import answer
@@ -30,7 +31,11 @@ def answered(run: Run) -> dict[str, Any]:
     """A run: its state, and how it ended."""
     out: dict[str, Any] = {"run": run.id, "key": run.key, "state": run.state}
     if run.error is not None:
-        out |= {"ok": False, "outcome": "failed", "detail": str(run.error)}
+        detail = str(run.error) if isinstance(run.error, ClewError) else f"It failed ({type(run.error).__name__})."
+        out |= {"ok": False, "outcome": "put_off" if isinstance(run.error, Draining) else "failed", "detail": detail}
+    if run.earlier:
+        detail = "This message came before the gateway was started anew; its answer is among the session's entries."
+        out |= {"ok": True, "outcome": "earlier", "detail": detail}
     if run.answer is not None:
         out |= {"ok": not failed(run.answer), "outcome": "command", "text": words(run.answer)}
     if run.ended is not None:

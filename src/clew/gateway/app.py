@@ -27,14 +27,15 @@ from clew.errors import (
     UnknownEntry,
     UnknownSession,
 )
-from clew.gateway import channel_routes, events_routes, openai_routes, page_routes, session_routes
-from clew.gateway.door import Door, TooLarge, hosts_of
+from clew.gateway import admin_routes, channel_routes, events_routes, openai_routes, page_routes, session_routes
+from clew.gateway.door import Door, hosts_of
 from clew.gateway.hub import Hub
+from clew.gateway.schema import described
 from clew.gateway.tokens import Tokens
-from clew.logs import log
+from clew.transcript.codec import scrub
 
 STATUS: tuple[tuple[type[ClewError], int, str], ...] = (
-    (TooLarge, 413, "too_large"), (UnknownSession, 404, "unknown_session"), (UnknownEntry, 404, "unknown_entry"),
+    (UnknownSession, 404, "unknown_session"), (UnknownEntry, 404, "unknown_entry"),
     (SessionExists, 409, "session_exists"), (Conflict, 409, "conflict"), (BadInput, 400, "bad_input"),
     (BadSettings, 400, "bad_settings"), (CallerError, 400, "bad_request"), (TooBusy, 429, "too_busy"),
     (Draining, 503, "draining"), (NotAllowed, 403, "not_allowed"), (GatewayError, 503, "gateway"),
@@ -42,6 +43,9 @@ STATUS: tuple[tuple[type[ClewError], int, str], ...] = (
     (ClewError, 500, "failed"),
 )  # fmt: skip
 """The status and code of each error; the first that fits counts."""
+
+PROBLEMS = 20
+"""Mistakes of a request that are told at once."""
 
 Routes = Callable[[Hub], APIRouter]
 
@@ -65,11 +69,11 @@ def application(hub: Hub, tokens: Tokens, *, more: Sequence[Routes] = ()) -> Doo
     api.add_exception_handler(ClewError, _told)
     api.add_exception_handler(RequestValidationError, _wrong)
     api.add_exception_handler(HTTPException, _plain)
-    api.add_exception_handler(Exception, _broken)
     api.state.hub = hub
-    shipped = (session_routes, events_routes, openai_routes, channel_routes, page_routes)
+    shipped = (session_routes, admin_routes, events_routes, openai_routes, channel_routes, page_routes)
     for routes in (_health, *(one.routes for one in shipped), *more):
         api.include_router(routes(hub))
+    described(api)
     settings = hub.settings
     door = Door(
         api, tokens, hosts=hosts_of(settings.host, settings.allowed_hosts), origins=settings.allowed_origins,
@@ -97,7 +101,7 @@ def _health(hub: Hub) -> APIRouter:
 
 def failure(status: int, code: str, message: str, **more: Any) -> JSONResponse:
     """An error as it is answered."""
-    return JSONResponse({"error": {"code": code, "message": message, **more}}, status)
+    return JSONResponse(scrub({"error": {"code": code, "message": message, **more}}), status)
 
 
 async def _told(_: Request, error: Exception) -> JSONResponse:
@@ -112,7 +116,7 @@ async def _told(_: Request, error: Exception) -> JSONResponse:
 async def _wrong(_: Request, error: Exception) -> JSONResponse:
     """A request that is not what the schema says: the places and what is wrong there, never what was sent."""
     found = error.errors() if isinstance(error, RequestValidationError) else []
-    where = [{"at": ".".join(map(str, one["loc"])), "problem": one["msg"]} for one in found]
+    where = [{"at": ".".join(map(str, one["loc"]))[:100], "problem": one["msg"][:300]} for one in found[:PROBLEMS]]
     words = "; ".join(f"{one['at']}: {one['problem']}" for one in where[:3])
     return failure(422, "invalid", f"Nothing was changed. {words}", problems=where)
 
@@ -121,8 +125,3 @@ async def _plain(_: Request, error: Exception) -> JSONResponse:
     status = error.status_code if isinstance(error, HTTPException) else 500
     code = {404: "no_such_page", 405: "no_such_method"}.get(status, "http")
     return failure(status, code, str(getattr(error, "detail", "")))
-
-
-async def _broken(request: Request, error: Exception) -> JSONResponse:
-    log.warning("request failed", path=request.url.path, error=type(error).__name__)
-    return failure(500, "failed", "The gateway failed at this request; its log says more. Nothing else was affected.")

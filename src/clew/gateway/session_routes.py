@@ -9,12 +9,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from clew.agency import Conversation
 from clew.commands.run import usage_mode
 from clew.compact.outcome import Compacted
 from clew.config.agents import MAIN, agent_of
-from clew.errors import BadInput, CallerError, Conflict
+from clew.errors import BadInput, Conflict
 from clew.gateway.answers import answered, entry, plain_words
+from clew.gateway.facts import ARCHIVED as ARCHIVED
 from clew.gateway.hub import Hub
+from clew.gateway.rows import told
+from clew.gateway.tending import tended
 from clew.gateway.worker import Run
 from clew.render import as_json
 from clew.render.treemap_svg import svg
@@ -23,9 +27,6 @@ from clew.store.port import SessionRow
 
 Key = Annotated[str, Query(min_length=1, max_length=200, description="The session's key.")]
 Text = Annotated[str, Field(min_length=1, max_length=4_000_000)]
-
-ARCHIVED = "archived"
-"""Under which a session's row says that it is put away."""
 
 
 class Body(BaseModel):
@@ -118,9 +119,7 @@ def _listing(router: APIRouter, hub: Hub) -> None:
         """Make a session."""
         key = body.key or f"agent:{body.agent}:{hub.fresh_id()}"
         meta: dict[str, Any] = {"title": body.title} if body.title else {}
-        if await hub.exists(key):
-            raise CallerError(f"Session {key} exists already; nothing was changed.")
-        return session_row(hub, await hub.ensure(key, **meta))
+        return session_row(hub, await hub.make(key, **meta))
 
     @router.get("/session")
     async def one(key: Key) -> dict[str, Any]:
@@ -170,9 +169,12 @@ def _looking(router: APIRouter, hub: Hub) -> None:
         limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     ) -> dict[str, Any]:
         """The history in order, in pages."""
-        found = await asyncio.to_thread(lambda: list(hub.clew.store.entries(key, after=after, limit=limit)))
-        last = found[-1].seq if len(found) == limit else None
-        return {"entries": [entry(record) for record in found], "next": last}
+        def page() -> dict[str, Any]:
+            found = list(hub.clew.store.entries(key, after=after, limit=limit))
+            last = found[-1].seq if len(found) == limit else None
+            return {"entries": [entry(record) for record in found], "next": last}
+
+        return await asyncio.to_thread(page)
 
     @router.get("/session/context")
     async def context(key: Key) -> dict[str, Any]:
@@ -211,9 +213,10 @@ def _changing(router: APIRouter, hub: Hub) -> None:
         """Wind the old part up now. `ok` is false where that failed; a session with work under way is refused."""
         if body.preview:
             return as_json.camel(as_json.outcome(await hub.clew.compact(key, focus=body.focus, preview=True), key))  # type: ignore[no-any-return]
-        _idle(hub, key)
-        run = await hub.upkeep(key, lambda conversation: conversation.compact(body.focus))
-        outcome = (await _value(run)).value
+        outcome = await tended(
+            hub, key, lambda conversation: conversation.compact(body.focus),
+            lambda: hub.clew.compact(key, focus=body.focus),
+        )  # fmt: skip
         told = as_json.camel(as_json.outcome(outcome, key))
         if isinstance(outcome, Compacted):
             told["result"] = {name: value for name, value in told["result"].items() if name in RESULT}
@@ -236,8 +239,14 @@ def _changing(router: APIRouter, hub: Hub) -> None:
     @router.post("/session/reset")
     async def reset(key: Key, body: ResetBody) -> dict[str, Any]:
         """A fresh window, with another model if one is named; the transcript keeps everything."""
-        run = await hub.say(key, f"/new {body.model}" if body.model else "/reset", create=False)
-        return answered(await run.wait())
+
+        async def afresh(conversation: Conversation) -> None:
+            if body.model:
+                await conversation.use(body.model)
+            conversation.reset("reset")
+
+        await _value(await hub.upkeep(key, afresh))
+        return {"ok": True, "key": key}
 
     @router.post("/session/archive")
     async def archive(key: Key, body: ArchiveBody) -> dict[str, Any]:
@@ -250,9 +259,7 @@ def _changing(router: APIRouter, hub: Hub) -> None:
         """Remove a session for good. There is no way back."""
         if body.confirm != key:
             raise BadInput(f"Nothing was deleted: `confirm` has to be the key, {key}.")
-        _idle(hub, key)
-        await asyncio.to_thread(hub.clew.store.delete, key)
-        hub.forget(key)
+        await hub.delete(key)
         return {"ok": True, "key": key, "status": "deleted"}
 
 
@@ -262,12 +269,7 @@ RESULT = ("tokensBefore", "tokensAfter", "id", "model", "verdict", "durationMs",
 
 def session_row(hub: Hub, row: SessionRow) -> dict[str, Any]:
     """A session's row with what runs and waits."""
-    told: dict[str, Any] = as_json.camel(as_json.session(row))
-    meta = told.pop("meta", {})
-    return {
-        **told, "agent": agent_of(row.key), "title": meta.get("title"), "model": meta.get("model"),
-        "archived": bool(meta.get(ARCHIVED)), "interrupted": meta.get("interrupted"), **hub.state(row.key),
-    }  # fmt: skip
+    return {**told(row, hub.clew.config, hub.now()), **hub.state(row.key)}
 
 
 async def _report(hub: Hub, key: str) -> Any:

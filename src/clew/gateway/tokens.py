@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import os
+import re
 import secrets
 from pathlib import Path
 
@@ -13,6 +14,9 @@ FILE = "gateway-token.sha256"
 
 LEAST = 16
 """Characters a token that is set must have."""
+
+_HASH = re.compile("[0-9a-f]{64}")
+"""What a kept hash looks like; anything else in the file is made anew."""
 
 
 class Tokens:
@@ -34,14 +38,15 @@ class Tokens:
         BadSettings.
         """
         if written is not None:
-            if len(written) < LEAST or not written.isprintable():
+            if len(written) < LEAST or not (written.isascii() and written.isprintable() and " " not in written):
                 raise BadSettings(
-                    f"gateway.auth.token has {len(written)} characters; a token has at least {LEAST} visible ones. "
+                    f"gateway.auth.token has {len(written)} characters; a token has at least {LEAST}, "
+                    "of ASCII and without spaces. "
                     "Nothing was started. Leave it out and one is made."
                 )
             return cls(frozenset({digest(written)})), None
         file = folder / FILE
-        if not anew and file.exists() and (kept := file.read_text(encoding="ascii").strip()):
+        if not anew and file.exists() and _HASH.fullmatch(kept := file.read_text("ascii", "replace").strip()):
             return cls(frozenset({kept})), None
         made = secrets.token_urlsafe(24)
         folder.mkdir(parents=True, exist_ok=True)

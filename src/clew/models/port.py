@@ -38,6 +38,9 @@ class Request(msgspec.Struct, frozen=True):
     Only for a model that `compacts`."""
     purpose: str = "turn"
     """What it is for, in logs: `turn`, `compaction`, `flush`, `probe`."""
+    more: dict[str, Any] = {}
+    """Further fields in Chat Completions' words, such as `tool_choice`, `response_format` and `stop`; an adapter of
+    another format sends what it has words for."""
 
 
 class Limits(msgspec.Struct, frozen=True):

@@ -92,7 +92,7 @@ def telling(about: str, hits: Sequence[Hit], seen: str, find: Finder) -> list[st
 
 def _plainness(name: str) -> float:
     """What is left of a name's worth for its form and its size."""
-    return (PLAIN if _COMMON.fullmatch(name) else 1.0) / len(name) ** SIZE
+    return float((PLAIN if _COMMON.fullmatch(name) else 1.0) / len(name) ** SIZE)
 
 
 def _apart(listed: Iterable[str]) -> list[str]:

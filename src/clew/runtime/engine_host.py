@@ -6,6 +6,7 @@ from clew.compact.flow import Flow
 from clew.compact.outcome import Outcome
 from clew.engine.guard import Trouble, raised_by_host
 from clew.engine.port import CAPABILITIES, CompactionAsk
+from clew.errors import ModelError
 from clew.models.port import Request
 from clew.runtime.session import Session
 from clew.transcript import Assistant
@@ -34,9 +35,9 @@ class SessionHost:
 
     async def complete(self, request: Request) -> Assistant:
         """See the port."""
-        if self._complete is None:
-            raise RuntimeError("there is no model here: nothing runs the session")
         try:
+            if self._complete is None:
+                raise ModelError("The engine asked for a model, and there is none here. Nothing was changed; name one.")
             return await self._complete(request)
         except Exception as error:
             raised_by_host(error)

@@ -16,6 +16,9 @@ from clew.runtime.session import Session
 from clew.store.port import Owed
 from clew.workspace.port import Offer
 
+OWES = "owes"
+"""Under which a session's row keeps the engine that takes its turns over: none is lost while it cannot be had."""
+
 
 class EngineRun:
     """An engine at work on one session. Made once a run; it outlives changes of model."""
@@ -65,6 +68,8 @@ class EngineRun:
         """Before a turn: what is owed is handed over; a session that is new to the engine is shown to it."""
         self._tell_early()
         self._guarded.begin_turn()
+        if self._guarded.commits and self.session.row().meta.get(OWES) != self._guarded.id:
+            self.session.store.describe(self.session.key, {OWES: self._guarded.id})
         await self.hand_over()
         if not self._seen and not self.is_plain:
             self._seen = True
@@ -89,8 +94,14 @@ class EngineRun:
 
     @property
     def owing(self) -> str | None:
-        """The engine that a finished turn is owed to; None for one that does not commit turns."""
-        return self._guarded.id if self._guarded.commits else None
+        """The engine that a finished turn is owed to; None for one that does not commit turns.
+
+        One that could not be had this time is owed as well, if it has taken turns of the session before.
+        """
+        if self._guarded.commits:
+            return self._guarded.id
+        known = self.session.row().meta.get(OWES) if self.wanted != ID else None
+        return self.wanted if known == self.wanted else None
 
     async def end_turn(self, first: str, last: str) -> None:
         """After a turn that ended with an answer: it is handed over, or told; then there is time for upkeep."""

@@ -1,6 +1,6 @@
 """The handle a program holds on one session: what it shows, what was wound up, and the way back to all of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -15,8 +15,10 @@ from clew.prune.mark import project
 from clew.runtime.compaction import sizes_in, view_tokens
 from clew.store.port import Draft, Owed, Record, SessionRow, Slice, Store
 from clew.tokens import estimate
+from clew.tokens.usage import CUT
 from clew.transcript import (
     Compaction,
+    Custom,
     Line,
     Message,
     ModelChange,
@@ -235,6 +237,28 @@ class Session:
         )
         after = self.window()
         return newest.id, before, view_tokens(view(after.entries), sizes_in(after))
+
+    def trim(self, keep: int) -> int:
+        """Cut all but the newest `keep` entries off for good, and say how many went; see `Store.trim`.
+
+        The last one of them says so: sizes that were reported before are of a longer history. What is pinned stays
+        pinned beside them: its words are stored anew.
+        """
+        if keep >= 1 and self.row().entries <= keep:
+            return 0
+        again = [self._draft(pin, estimate.text(pin.text)) for pin in self._pins()]
+        self._append([*again, self._draft(Custom(CUT, {"lines": keep}), 0)] if keep >= 1 else [])
+        return self.store.trim(self.key, keep + len(again), at=self._now())
+
+    def _pins(self) -> Iterator[Pin]:
+        """What is pinned, as it would be pinned now."""
+        pinned = self.pinned()
+        roles = {pin.target: pin.role for pin in self.view().pins()}
+        for name, record in self.store.entry_many(self.key, list(pinned)).items():
+            if isinstance(body := record.entry.body, Said):
+                roles[name] = type(body.message).__name__.lower()
+        for name, text in pinned.items():
+            yield Pin(name, text, roles.get(name, "user"))
 
     def trace(self, line: int | None = None, *, compaction: str | None = None) -> tuple[Wound, list[Thread]]:
         """The lines of a brief (of the standing one, or of the one named), or one line, each with its sources.

@@ -32,6 +32,7 @@ from clew.store.place import (
 )
 from clew.store.port import Draft, Event, Found, Owed, Record, Search, SessionRow, Slice
 from clew.store.rank import best, tidy
+from clew.store.trim import at_least_one, cut_at, trimmed
 from clew.transcript import Compaction, kind_of
 
 
@@ -229,6 +230,23 @@ class InMemoryStore:
             session = self._session(key)
             if session.claim[0] == owner:
                 session.claim = "", 0
+
+    def trim(self, key: str, keep: int, *, at: int) -> int:
+        """See the port."""
+        at_least_one(keep)
+        with self._lock:
+            session = self._session(key)
+            if not (cut := cut_at(session.records, keep, session.row.leaf)):
+                return 0
+            done = trimmed(session.row, session.records, cut, at)
+            session.row, session.records = done.row, done.records
+            session.by_id = {record.entry.id: record for record in done.records}
+            session.spoken, session.searched = [], 0
+            session.owed = {
+                turn: one for turn, one in session.owed.items() if {one.first, one.last} <= session.by_id.keys()
+            }
+            self._happened(key, at, "trim", {"removed": cut, "kept": len(done.records)})
+        return cut
 
     def delete(self, key: str) -> None:
         """See the port."""

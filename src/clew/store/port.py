@@ -4,14 +4,14 @@ Laws, which `clew.testing.StoreContract` checks over every adapter:
 
 1. **Durable.** When `append` or `commit` has returned, its entries survive a killed process and a lost power supply.
 2. **Whole.** A call stores all of its entries or none; a reader never sees half of a call.
-3. **Append-only.** Nothing but `delete` takes an entry away, and nothing changes one.
+3. **Append-only.** Nothing but `delete` and `trim` takes an entry away, and nothing else changes one.
 4. **In order.** `seq` grows with every entry of a session, and a parent's `seq` is smaller than its child's.
 5. **Compare-and-swap.** `commit` succeeds only if `generation` is still the session's; then it grows by one.
    `append` never changes the generation: messages that arrive during a compaction stay after its boundary.
 6. **The window is read, not the history.** What `window` costs depends on what it returns, not on the session's age.
 7. **Shared.** Two processes may use one store at once; one of them waits for the other, bounded, then StoreBusy.
 8. **Owed.** A turn that `append` was given with its last entry is handed out by `owed` until `settle` says it is done:
-   oldest first, each once, whatever was killed in between.
+   oldest first, each once, whatever was killed in between. What `trim` takes an end of is owed no more.
 9. **Found.** `search` sees every message stored before the call. What it needs for that is derived from the entries,
    is paid for by the searches and not by `append`, and goes when the session is deleted.
 10. **Honest.** A torn, foreign or newer file raises DamagedStore, ForeignStore or NewerSchema and is left untouched.
@@ -288,6 +288,16 @@ class Store(Protocol):
 
     def release(self, key: str, owner: str) -> None:
         """Let a claimed session go; nothing happens where another owner holds it. Raises UnknownSession."""
+        ...
+
+    def trim(self, key: str, keep: int, *, at: int) -> int:
+        """Take all but the newest `keep` entries away for good, with an event `trim`, and say how many went.
+
+        The one cut there is no way back from. A call and its result stay or go together, and the session's last entry
+        stays with those it belongs to, which may be more than `keep`. What is left is numbered from 1 again, its oldest
+        entries become roots, and the view starts from the boundary if that is left, else from the first entry. The
+        generation grows, if anything went. `at` is now, in milliseconds. Raises UnknownSession, BadInput.
+        """
         ...
 
     def delete(self, key: str) -> None:

@@ -34,6 +34,7 @@ from clew.store.port import Draft, Event, Found, Owed, Record, Search, SessionRo
 from clew.store.rank import best, tidy
 from clew.store.sql import queries
 from clew.store.sqlite_file import SqliteFile
+from clew.store.trim import at_least_one, cut_at, trimmed
 from clew.transcript import SCHEMA, clean, decode
 
 SQL = queries("sqlite")
@@ -218,6 +219,26 @@ class SqliteStore:
         with self._file.writing() as db:
             ident, _ = _session(db, key)
             db.execute(SQL["release"], {"session": ident, "owner": owner})
+
+    def trim(self, key: str, keep: int, *, at: int) -> int:
+        """See the port."""
+        at_least_one(keep)
+        with self._file.writing() as db:
+            ident, row = _session(db, key)
+            records = _page(db, ident, 0, _ALL)
+            if not (cut := cut_at(records, keep, row.leaf)):
+                return 0
+            done = trimmed(row, records, cut, at)
+            for query in ("cut_off", "lifted", "lowered"):
+                db.execute(SQL[query], {"session": ident, "cut": cut})
+            mended = ({"session": ident, "seq": one.record.seq, "size": one.record.size, "version": SCHEMA,
+                       "data": one.data} for one in done.mended)  # fmt: skip
+            db.executemany(SQL["mended"], mended)
+            _update(db, ident, done.row)
+            db.execute(SQL["owed_no_more"], {"session": ident})
+            sqlite_search.forget(db, ident)
+            _happened(db, ident, at, "trim", {"removed": cut, "kept": len(done.records)})
+        return cut
 
     def delete(self, key: str) -> None:
         """See the port."""

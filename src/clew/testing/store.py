@@ -22,11 +22,12 @@ from clew.testing.store_lookup import LookupContract
 from clew.testing.store_owed import OwedContract
 from clew.testing.store_search import SearchContract, fits
 from clew.testing.store_sessions import SessionsContract
+from clew.testing.store_trim import TrimContract
 from clew.testing.store_window import WindowContract
 
 
 class StoreContract(
-    SessionsContract, AppendContract, WindowContract, LookupContract, OwedContract, SearchContract, ABC
+    SessionsContract, AppendContract, WindowContract, LookupContract, OwedContract, SearchContract, TrimContract, ABC
 ):
     """The tests for any store. A subclass says how to open one."""
 

@@ -45,6 +45,7 @@ class SessionsContract:
             lambda store: store.compactions("no"),
             lambda store: store.claim("no", "me", now=0, until=9),
             lambda store: store.release("no", "me"),
+            lambda store: store.trim("no", 1, at=1),
             lambda store: store.delete("no"),
         ],
     )

@@ -8,10 +8,12 @@ from typing import Literal
 
 import msgspec
 
-from clew.transcript import Assistant, Compaction, Entry, ModelChange, Pin, PruneMark, Said, Undo, Usage, View
+from clew.transcript import Assistant, Compaction, Custom, Entry, ModelChange, Pin, PruneMark, Said, Undo, Usage, View
 
 LOWEST_FACTOR, HIGHEST_FACTOR = 0.5, 2.0
 """How far a reported size may pull the estimates. More than that is no other tokenizer but other contents."""
+CUT = "clew.cut"
+"""The kind of the entry that a history ends with when it is cut short: what was reported before it counts no more."""
 SMOOTHING = 0.3
 """The weight of the newest report in a calibration."""
 
@@ -37,7 +39,7 @@ def measure(view: View, sizes: Mapping[str, int], *, fixed: int = 0, calibration
     """
     for index in range(len(view.entries) - 1, view.kept - 1, -1):
         entry = view.entries[index]
-        if isinstance(entry.body, Undo | ModelChange | PruneMark):
+        if isinstance(entry.body, Undo | ModelChange | PruneMark) or _is_cut(entry):
             break  # older reports are of another view, or from another tokenizer
         if (anchor := _reported(entry)) is not None:
             own = () if _usage(entry).output else (entry,)
@@ -79,6 +81,10 @@ def _shown(entry: Entry, view: View) -> bool:
         pin = entry.body
         return pin in view.pins() and all(other.id != pin.target for other in view.entries)
     return isinstance(entry.body, Said | Compaction)
+
+
+def _is_cut(entry: Entry) -> bool:
+    return isinstance(entry.body, Custom) and entry.body.kind == CUT
 
 
 def _usage(entry: Entry) -> Usage:

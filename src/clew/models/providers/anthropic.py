@@ -9,6 +9,7 @@ from clew.errors import ModelError
 from clew.logs import log
 from clew.models.port import Request
 from clew.models.providers import anthropic_format
+from clew.models.providers.anthropic_further import further
 from clew.models.providers.remote import CONNECT_S, OnText, Remote
 from clew.models.providers.wire import read_arguments
 from clew.prune.remote import BETA, cleared
@@ -103,7 +104,7 @@ class AnthropicModel(Remote):
             sent["temperature"] = request.temperature
         if request.purpose in CACHED or request.dynamic or request.tools:
             anthropic_format.mark(sent, stable=bool(request.system.strip()))
-        return sent
+        return sent | further(request.more, tools=bool(request.tools))
 
     def _answer(self, draft: "Draft | None") -> Assistant:
         if draft is None:

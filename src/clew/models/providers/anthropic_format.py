@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from clew.models.port import Request, Tool
-from clew.models.providers.wire import CallIds, arguments, image_url, note, words
+from clew.models.providers.wire import CallIds, arguments, image_url, note, spoken, words
 from clew.transcript import Assistant, Block, Call, Media, Message, Shell, Text, Thinking, ToolResult, shell_text
 
 LONGEST_ID = 64
@@ -67,7 +67,7 @@ def _blocks(message: Message, ids: CallIds, images: bool) -> Iterator[dict[str, 
         ours = _signs(message.model)
         yield from (sent for block in message.blocks if (sent := _said(block, ids, ours)))
     else:
-        yield from _shown(message.blocks, images)
+        yield from _shown(spoken(message), images)
 
 
 def _shown(blocks: tuple[Block, ...], images: bool) -> Iterator[dict[str, Any]]:

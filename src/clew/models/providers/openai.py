@@ -97,7 +97,7 @@ class OpenAIModel(Remote):
         takes_temperature = not self.endpoint.reasoning and "temperature" not in self._unwanted
         if request.temperature is not None and takes_temperature:
             sent["temperature"] = request.temperature
-        return sent
+        return sent | request.more
 
     def _output_field(self) -> str:
         # OpenAI's own reasoning models refuse the older name; most other servers know only that one.

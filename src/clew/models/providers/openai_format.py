@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from clew.models.port import Request, Tool
-from clew.models.providers.wire import CallIds, arguments, image_url, note, texts, words
+from clew.models.providers.wire import CallIds, arguments, image_url, note, spoken, texts, words
 from clew.transcript import Assistant, Block, Call, Media, Shell, Text, ToolResult, User, shell_text
 
 LONGEST_ID = 40
@@ -91,9 +91,10 @@ def _call(call: Call, ids: CallIds) -> dict[str, Any]:
 def _content(message: User | Shell, images: bool) -> str | list[dict[str, Any]]:
     if isinstance(message, Shell):
         return words(shell_text(message))
-    if not images or not _pictures(message.blocks):
-        return texts(message.blocks)
-    parts = [_part(block) for block in message.blocks]
+    blocks = spoken(message)
+    if not images or not _pictures(blocks):
+        return texts(blocks)
+    parts = [_part(block) for block in blocks]
     return [part for part in parts if part["type"] != "text" or part["text"]]
 
 

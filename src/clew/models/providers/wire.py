@@ -5,8 +5,12 @@ import json
 import re
 from typing import Any
 
-from clew.transcript import Block, Call, Foreign, Media, Text, clean
+import msgspec
+
+from clew.transcript import Block, Call, Foreign, Media, Text, User, clean
 from clew.transcript.codec import scrub
+
+_NO_BRACKETS = str.maketrans("[]", "()")
 
 
 class CallIds:
@@ -49,6 +53,17 @@ def texts(blocks: tuple[Block, ...]) -> str:
     """The blocks as words, with a note in the place of each thing that is not words."""
     parts = [words(block.text) if isinstance(block, Text) else note(block) for block in blocks]
     return "\n".join(part for part in parts if part)
+
+
+def spoken(message: User) -> tuple[Block, ...]:
+    """What a person said, with the name before it where several people share the session."""
+    name = " ".join((message.sender.name or "").translate(_NO_BRACKETS).split()) if message.sender else ""
+    if not name:
+        return message.blocks
+    first, *others = message.blocks or (Text(""),)
+    if isinstance(first, Text):
+        return (msgspec.structs.replace(first, text=f"[{name}] {first.text}"), *others)
+    return (Text(f"[{name}]"), first, *others)
 
 
 def note(block: Block) -> str:

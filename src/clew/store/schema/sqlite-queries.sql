@@ -30,6 +30,24 @@ UPDATE sessions SET meta = :meta WHERE id = :session;
 -- name: delete
 DELETE FROM sessions WHERE id = :session;
 
+-- name: cut_off
+DELETE FROM entries WHERE session = :session AND seq <= :cut;
+
+-- name: lifted
+-- Out of the way first: a number that is still taken would stop the renumbering halfway.
+UPDATE entries SET seq = -seq WHERE session = :session;
+
+-- name: lowered
+UPDATE entries SET seq = -seq - :cut WHERE session = :session;
+
+-- name: mended
+UPDATE entries SET size = :size, version = :version, data = :data WHERE session = :session AND seq = :seq;
+
+-- name: owed_no_more
+DELETE FROM owed WHERE session = :session AND NOT (
+    EXISTS (SELECT 1 FROM entries WHERE entries.session = owed.session AND entries.id = owed.first)
+    AND EXISTS (SELECT 1 FROM entries WHERE entries.session = owed.session AND entries.id = owed.last));
+
 -- name: known
 SELECT id, seq, kind FROM entries
 WHERE session = :session AND id IN (SELECT value FROM json_each(:ids));
