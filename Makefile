@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.set-up
 EVENTS := ../shared/data/claude-code/compaction_events.jsonl.gz
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-models check format docs bench-sizes bench-store bench-turn bench-cache bench-traffic bench-search bench-planted bench-retention clean
+.PHONY: help setup demo test test-models check format docs bench-sizes bench-store bench-turn bench-cache bench-traffic bench-search bench-planted bench-retention bench-gateway clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -70,8 +70,11 @@ bench-search: $(STAMP) ## search over a session of 100,000 entries
 bench-planted: $(STAMP) ## planted facts through five compactions, with every kind of bad summariser
 	@$(BIN)/python -m bench.planted
 
+bench-gateway: $(STAMP) ## what the gateway costs beside a bare proxy
+	@$(BIN)/python -m bench.gateway
+
 bench-retention: $(STAMP) ## what recorded compactions would have kept
-	@$(BIN)/python -m bench.retention --data $(EVENTS)
+	@$(BIN)/python -m bench.retention --data $(EVENTS) --recall 2000
 
 clean: ## take away everything that make made
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -171,7 +171,7 @@ def test_what_a_filter_by_role_or_time_finds_is_not_decoded_but_for_the_hits(pat
         read = []
         decode = sqlite_search.decode
         monkeypatch.setattr(
-            "clew.store.sqlite.decode", lambda data, schema: read.append(1) or decode(data, schema=schema)
+            "clew.store.sqlite_rows.decode", lambda data, schema: read.append(1) or decode(data, schema=schema)
         )
         assert len(fits(store, "needle", roles=("user",), since=0, limit=3)) == len(read) == 3
 
@@ -187,3 +187,15 @@ def test_a_session_that_grows_long_moves_into_a_table_and_finds_the_same(tmp_pat
     with closing(sqlite3.connect(tmp_path / "store.db")) as db:
         assert db.execute("SELECT count(*) FROM sayings").fetchone() == (0,)
         assert db.execute("SELECT count(*) FROM spoken").fetchone() == (60,)
+
+
+@pytest.mark.parametrize("change", ["data = x'00'", "version = 99"], ids=["damaged", "newer"])
+def test_entries_that_cannot_be_read_are_passed_over_and_others_take_their_places(path, change):
+    with SqliteStore(path) as store:
+        assert fits(store, "needle", limit=2) == ["e39", "e38"]
+        store.append(KEY, [said("late", "needle")])
+        with closing(sqlite3.connect(path)) as db:
+            db.execute(f"UPDATE entries SET {change} WHERE id IN ('e39', 'e38', 'late')")
+            db.commit()
+        assert fits(store, "needle", limit=2) == ["e37", "e36"]
+        assert len(fits(store, "needle", limit=99)) == 38

@@ -228,3 +228,55 @@ def test_doctor_makes_the_index_of_a_session_anew_and_says_so(home):
     assert "✓ ok   repair" in done
     assert "in step with the entries up to #1" in done
     assert clew("doctor", "--repair").exit_code == 2
+
+
+def damaged(home, *statements):
+    """Two sessions, `k` with three messages and then some damage, `other` without."""
+    with SqliteStore(home / "clew.sqlite") as store:
+        for key in ("other", "k"):
+            store.create(key, at=now_ms())
+            store.append(key, [Draft(f"e{n}", now_ms(), Said(user(f"AUTH-73{n} is due")), 3) for n in range(1, 4)])
+    with sqlite3.connect(home / "clew.sqlite") as raw:
+        for statement in statements:
+            raw.execute(statement)
+    raw.close()
+
+
+ONE = "WHERE session = (SELECT id FROM sessions WHERE key = 'k')"
+
+
+def test_doctor_names_the_entry_that_cannot_be_read_and_recall_finds_the_others(home):
+    damaged(home, f"UPDATE entries SET data = x'00' {ONE} AND seq = 2")
+    done = clew("doctor", "k")
+    assert done.exit_code == 1
+    assert "✗ fail entries" in done.stdout
+    assert "#2 cannot be read (JSON is malformed" in done.stdout
+    assert done.stdout.count("✗ fail") == 1
+    assert "AUTH-733" in clew("recall", "k", "due").stdout
+    assert "AUTH-732" not in clew("recall", "k", "due").stdout
+    assert clew("recall", "k").exit_code == 0
+
+
+@pytest.mark.parametrize("meta", ["x'ff'", "CAST('[1]' AS BLOB)"])
+def test_one_session_with_damaged_facts_hides_no_other(home, meta):
+    damaged(home, f"UPDATE sessions SET meta = {meta} WHERE key = 'k'")
+    done = clew("doctor", "other")
+    assert "✗ fail facts" in done.stdout
+    assert done.stdout.count("✗ fail") == 1
+    listed = json.loads(clew("sessions", "--json").stdout)["sessions"]
+    assert {row["key"]: bool(row["damaged"]) for row in listed} == {"k": True, "other": False}
+    assert "damaged" in clew("sessions").stdout
+    assert clew("status").exit_code == 0
+    assert "every entry can be read" in clew("doctor", "k").stdout
+    assert "The facts of session 'k' cannot be read" in clew("export", "k").stderr
+
+
+def test_a_broken_index_names_the_way_out_and_takes_it(home):
+    damaged(home)
+    clew("recall", "k", "due")
+    with sqlite3.connect(home / "clew.sqlite") as raw:
+        raw.execute("DROP TABLE sayings")
+    raw.close()
+    assert "--repair" in clew("doctor", "k").stdout
+    assert clew("doctor", "k", "--repair").stdout.count("✗ fail") == 0
+    assert "AUTH-731" in clew("recall", "k", "due").stdout

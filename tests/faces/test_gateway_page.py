@@ -20,7 +20,7 @@ TABS = ("window", "timeline", "brief", "talk")
 def model():
     """Answers in pieces, and writes briefs that no audit lets pass, so that rules write them."""
     turns = count(1)
-    with ModelServer(lambda seen: Say(f"Answer {next(turns)}: all of it is in. " * 4, pace_s=0.05)) as server:
+    with ModelServer(lambda seen: Say(f"Answer {next(turns)}: all of it is in. " * 12, pace_s=0.08)) as server:
         yield server
 
 
@@ -214,6 +214,7 @@ def test_a_message_is_answered_piece_by_piece_and_every_open_page_sees_it(page, 
     other = chromium.new_page()
     other.goto(f"{gateway.url}/#s=agent:main:empty&t=talk")
     other.locator("#words").wait_for()
+    other.get_by_text("live", exact=True).wait_for()
     page.locator("#words").fill("请说一句话 🙂")
     page.keyboard.press("Enter")
     for one in (page, other):
@@ -358,7 +359,7 @@ def test_a_gateway_that_was_started_anew_asks_for_its_token_and_the_page_goes_on
         port = gateway.port
     page.get_by_text("not connected; trying again").wait_for()
     with Gateway(tmp_path, model, port=port):
-        page.get_by_text("it was started anew").wait_for()
+        page.get_by_text("it was started anew").wait_for(timeout=30_000)
         page.locator("#token").fill(TOKEN)
         page.keyboard.press("Enter")
         page.locator("#name", has_text="agent:main:kept").wait_for()

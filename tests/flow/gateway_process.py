@@ -51,8 +51,11 @@ class Gateway:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         assert self.process.stdout is not None
-        said = self.process.stdout.readline()
-        assert said.startswith("Clew gateway at "), said + self.process.stdout.read()
+        said = " "
+        while said and not said.startswith("Clew gateway at "):  # warnings may come first
+            said = self.process.stdout.readline()
+            self.log += said
+        assert said, self.log
         self.url = said.split()[-1]
         self.port = int(self.url.rpartition(":")[2])
         return self

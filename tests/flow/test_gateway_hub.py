@@ -64,7 +64,9 @@ class Stage:
 
     def said(self, key: str = K) -> list[str]:
         bodies = [record.entry.body for record in self.store.entries(key)]
-        return [text_of(one.message) for one in bodies if isinstance(one, Said) and not getattr(one.message, "synthetic", 0)]
+        return [
+            text_of(one.message) for one in bodies if isinstance(one, Said) and not getattr(one.message, "synthetic", 0)
+        ]
 
     def users(self, key: str = K) -> list[str]:
         bodies = [record.entry.body for record in self.store.entries(key)]
@@ -298,7 +300,7 @@ def test_what_a_killed_process_left_is_taken_up_once_and_an_interrupted_turn_is_
             await stage.hub.run("waits-1").wait()
             told.end()
             heard = [one async for one in told]
-            assert [one.key for one in heard if isinstance(one.event, events.Interrupted)][0] == K
+            assert next(one.key for one in heard if isinstance(one.event, events.Interrupted)) == K
             assert not any(one.key == "agent:main:done" for one in heard)
             assert stage.users() == ["begun", "waits"]
             assert INTERRUPTED not in stage.store.session(K).meta, "after the next turn it is past"

@@ -1,8 +1,10 @@
 """A session's history looked through: found by words, pattern, time and role; described; opened word for word."""
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from clew.engine.history import History
 from clew.engine.history_tools import offers
 from clew.engine.opening import Opened
-from clew.errors import AmbiguousName, BadInput, UnknownEntry, UnknownSession
+from clew.errors import AmbiguousName, BadInput, DamagedStore, UnknownEntry, UnknownSession
 from clew.recall.exact import exact
 from clew.runtime.tools import Toolbox
 from clew.store.inmemory import InMemoryStore
@@ -400,3 +402,58 @@ def test_what_goes_wrong_is_a_result_in_words(store: Store, tool: str, given: di
 def test_a_session_that_is_not_there_is_unknown(store: Store) -> None:
     with pytest.raises(UnknownSession):
         History(store, "nope").search("x")
+
+
+# Where something is damaged -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A session of six messages, of which a brief of its own stands for two and two."""
+    path = tmp_path / "d.sqlite"
+    with SqliteStore(path) as store:
+        filled(store, *TALK)
+        wind_up(store, "e3")
+        wind_up(store, "e5")
+    return path
+
+
+def damage(file: Path, statement: str) -> None:
+    with closing(sqlite3.connect(file)) as raw:
+        raw.execute(statement)
+        raw.commit()
+
+
+@pytest.mark.parametrize("number", [1, 3, 4, 6])
+def test_an_entry_that_cannot_be_read_hides_no_other(file: Path, number: int) -> None:
+    damage(file, f"UPDATE entries SET data = x'00' WHERE id = 'e{number}'")
+    with SqliteStore(file) as store:
+        history = History(store, KEY)
+        assert set(seqs(history, "", roles=("user", "assistant", "tool"))) == set(range(1, 7)) - {number}
+        assert [one.id for one in history.outline().roots] == ["e8"]
+        pieces = history.expand("e8").pieces
+        assert [piece.seq for piece in pieces] == [1, 2, 3, 4]
+        assert [piece.seq for piece in pieces if "cannot be read" in piece.text] == [number] * (number < 5)
+        with pytest.raises(DamagedStore, match=f"Entry #{number} cannot be read"):
+            history.expand(f"#{number}")
+
+
+def test_a_compaction_that_cannot_be_read_leaves_the_newer_ones(file: Path) -> None:
+    damage(file, "UPDATE entries SET data = x'00' WHERE id = 'e7'")
+    with SqliteStore(file) as store:
+        history = History(store, KEY)
+        assert [one.id for one in history.outline().roots] == ["e8"]
+        assert seqs(history, "AUTH-731") == [1]
+    damage(file, "UPDATE entries SET data = x'00' WHERE id = 'e8'")
+    with SqliteStore(file) as store:
+        assert History(store, KEY).outline().roots == ()
+        assert seqs(History(store, KEY), "AUTH-731") == [1]
+
+
+def test_an_entry_that_was_deleted_is_missing_and_no_other_is_opened_for_it(file: Path) -> None:
+    damage(file, "DELETE FROM entries WHERE id = 'e2'")
+    damage(file, "DELETE FROM entries WHERE id = 'e8'")
+    with SqliteStore(file) as store:
+        for name in ("#2", "#8"):
+            with pytest.raises(UnknownEntry, match=f"has lost its entry {name}"):
+                History(store, KEY).expand(name)

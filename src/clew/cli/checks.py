@@ -23,7 +23,7 @@ from clew.models.settings import KNOWN, ProviderSettings
 from clew.render.checkup import Check
 from clew.render.status import SOURCES
 from clew.render.text import number
-from clew.runtime.integrity import Part, integrity, repair
+from clew.runtime.integrity import Part, facts_of, integrity, repair
 from clew.store.port import Store
 from clew.store.sqlite import SqliteStore
 
@@ -170,6 +170,14 @@ def session(store: Store, key: str) -> list[Check]:
         return [_check(part) for part in integrity(store, key)]
     except UnknownSession as error:
         return [Check("session", "fail", str(error))]
+    except StoreError as error:
+        return [Check("session", "fail", str(error), "put a backup of the store in its place")]
+
+
+def facts(store: Store, *, but: str | None = None) -> list[Check]:
+    """The sessions whose small facts cannot be read, without one that is looked through anyway."""
+    parts = [facts_of(row) for row in store.sessions() if row.key != but]
+    return [_check(part) for part in parts if part.wrong]
 
 
 def repaired(store: Store, key: str) -> list[Check]:

@@ -30,7 +30,7 @@ def doctor(
         raise typer.BadParameter("--repair wants the key of a session.", param_hint="--repair")
     loaded, found = checks.settings(config, os.environ)
     file, more = checks.store_file(store or data_dir(os.environ) / STORE_FILE)
-    found += [*more, *engine(loaded, file)]
+    found += [*more, *engine(loaded, file), *(checks.facts(file, but=key) if file else ())]
     with Clew(file or InMemoryStore(), loaded, env=os.environ) as clew:
         found += ran(clew, _asked(clew))
         if key is not None:

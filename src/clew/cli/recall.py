@@ -11,6 +11,7 @@ from clew.cli.options import ConfigOption, JsonOption, StoreOption, err, opened,
 from clew.engine.history import History, Hit
 from clew.engine.history_tools import moment
 from clew.engine.opening import Opened
+from clew.errors import StoreBusy, StoreError
 from clew.recall.message import ROLES
 from clew.render import recall as render
 from clew.render.text import visible
@@ -104,9 +105,15 @@ def _found(
     found: list[Hit] = []
     cursor = None
     while True:
-        page = history.search(
-            asked, regex=regex, roles=roles, since=since, until=until, limit=limit - len(found), cursor=cursor
-        )
+        try:
+            page = history.search(
+                asked, regex=regex, roles=roles, since=since, until=until, limit=limit - len(found), cursor=cursor
+            )
+        except StoreBusy:
+            raise
+        except StoreError as error:
+            also = f"Where it is the search index alone, `clew doctor {history.key} --repair` makes it anew."
+            raise type(error)(f"{error} {also}") from error
         found += page.hits
         if (cursor := page.cursor) is None or len(found) >= limit:
             return found, cursor is not None

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from clew.app import STORE_FILE, Clew
@@ -9,7 +10,7 @@ from clew.cli import checks
 from clew.cli.options import ConfigOption, JsonOption, StoreOption, opened, ran, show, show_json
 from clew.clock import now_ms
 from clew.config import config_path, data_dir
-from clew.errors import ClewError
+from clew.errors import ClewError, DamagedStore, NewerSchema
 from clew.logs import FILE
 from clew.models.default import Found, Missing
 from clew.models.port import Limits
@@ -70,6 +71,8 @@ async def _limits(clew: Clew, name: str, choice: Found | Missing) -> tuple[str, 
 
 
 def _newest(clew: Clew) -> list[tuple[str, Wound]]:
-    used = [row for row in clew.sessions(limit=LOOKED_AT) if row.compactions]
-    found = [(row.key, wound) for row in used for wound in clew.session(row.key).compactions()]
+    found: list[tuple[str, Wound]] = []
+    for row in clew.sessions(limit=LOOKED_AT):
+        with suppress(DamagedStore, NewerSchema):  # one damaged session hides no other; `clew doctor KEY` tells of it
+            found += [(row.key, wound) for wound in (clew.session(row.key).compactions() if row.compactions else ())]
     return sorted(found, key=lambda one: one[1].at, reverse=True)[:COMPACTIONS]

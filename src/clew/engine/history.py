@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from clew.compact import identifiers
-from clew.engine import opening
+from clew.engine import legible, opening
 from clew.engine.finding import Match, find
 from clew.engine.opening import LIMIT, Opened
 from clew.errors import AmbiguousName, BadInput, UnknownEntry
@@ -168,9 +168,12 @@ class History:
         """The entries since the window's start that are on a side branch."""
         if row.entries - row.start >= WINDOW:
             return frozenset()
-        shown = {record.entry.id for record in self.store.window(self.key).records}
-        since = self.store.entries(self.key, after=row.start - 1)
-        return frozenset(record.entry.id for record in since if record.entry.id not in shown)
+        try:
+            shown = {record.entry.id for record in self.store.window(self.key).records}
+            since = self.store.entries(self.key, after=row.start - 1)
+            return frozenset(record.entry.id for record in since if record.entry.id not in shown)
+        except legible.FAULTS:
+            return frozenset()
 
     def messages(self, phrases: Sequence[Phrase], *, before: int | None = None, limit: int) -> tuple[Passage, ...]:
         """The messages that hold these phrases, the best first, whole: to tell of again."""
@@ -224,7 +227,7 @@ class History:
 
     def _at(self, seq: int | None, most: int) -> int | None:
         """When an entry was stored; where that is not known, one of the `most` from there on."""
-        records = self.store.entries(self.key, after=seq - 1, limit=most) if seq else ()
+        records = self._read(seq - 1, most) if seq else ()
         return next((record.entry.at for record in records if record.entry.at), None)
 
     def _counted(self, first: int | None, entries: int) -> int | None:
@@ -232,7 +235,7 @@ class History:
             return None
         return sum(
             record.tokens
-            for record in self.store.entries(self.key, after=first - 1, limit=entries)
+            for record in self._read(first - 1, entries)
             if not isinstance(record.entry.body, Compaction | Reset)
         )
 
@@ -294,21 +297,26 @@ class History:
         if not 1 <= number <= last:
             there = f"has entries #1 to #{last}" if last else "is empty"
             raise UnknownEntry(f"Session {self.key} {there}; there is no {name}. Nothing was opened.")
-        return next(iter(self._read(number - 1, 1)))
+        record = next(self.store.entries(self.key, after=number - 1, limit=1), None)
+        if record is None or record.seq != number:
+            raise UnknownEntry(
+                f"Session {self.key} has lost its entry {name}; nothing was opened. `clew doctor {self.key}` says more."
+            )
+        return record
 
     def _read(self, after: int, limit: int) -> Iterator[Record]:
-        return self.store.entries(self.key, after=after, limit=limit)
+        return legible.entries(self.store, self.key, after, limit)
 
 
 def graph_of(store: Store, row: SessionRow) -> Graph:
     """The graph of the summaries that stand in a session."""
-    rounds, before = standing(((one.seq, one.entry) for one in store.compactions(row.key)), row.boundary)
+    rounds, before = standing(((one.seq, one.entry) for one in legible.compactions(store, row.key)), row.boundary)
     if not rounds:
         return Graph((), row.start if row.boundary else 1, row.start)
-    found = store.entry_many(row.key, [*ends(rounds), *([before] if before else [])])
+    found = legible.many(store, row.key, [*ends(rounds), *([before] if before else [])])
     start = 1
     if before in found and isinstance(reset := found[before].entry.body, Reset):
-        kept = store.entry_many(row.key, [reset.first_kept]) if reset.first_kept else {}
+        kept = legible.many(store, row.key, [reset.first_kept]) if reset.first_kept else {}
         start = kept[reset.first_kept].seq if reset.first_kept in kept else found[before].seq
     return graph(rounds, {name: record.seq for name, record in found.items()}, start)
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
+from typing import Literal
 
 import msgspec
 
@@ -38,6 +39,12 @@ class Missed(Event, frozen=True):
 
     count: int
     """How many; 0 where nobody knows."""
+
+
+class Changed(Event, frozen=True):
+    """A session was changed beside its turns: other pages that show it should look again."""
+
+    what: Literal["undo", "pin", "archive", "deleted"]
 
 
 class Bus:

@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -10,7 +10,7 @@ from clew.app import Clew
 from clew.clock import NewId, Now, new_id, now_ms
 from clew.config.agents import agent_of, entry_of
 from clew.errors import BadInput, ClewError, Conflict, Draining, SessionExists, UnknownEntry, UnknownSession
-from clew.gateway.bus import Bus
+from clew.gateway.bus import Bus, Changed
 from clew.gateway.channels.rules import Rules
 from clew.gateway.facts import INBOX, INTERRUPTED, RUNNING
 from clew.gateway.inbox import Waiting
@@ -80,7 +80,8 @@ class Hub:
         left = unfinished(self.clew.session(row.key)) if run else None
         cut_off = str(run) if left is not None and left != row.meta.get(SETTLED) else None
         waiting = [msgspec.to_builtins(one) for one in inbox if one.id not in there]
-        self.clew.store.describe(row.key, {RUNNING: None, INBOX: waiting or None, INTERRUPTED: cut_off})
+        told = {INTERRUPTED: cut_off} if cut_off else {}  # an older one is told until a turn has ended
+        self.clew.store.describe(row.key, {RUNNING: None, INBOX: waiting or None, **told})
         return inbox, there, cut_off
 
     async def drain(self) -> None:
@@ -206,6 +207,10 @@ class Hub:
     def session(self, key: str) -> Session:
         """The handle on a session, to read. Raises UnknownSession."""
         return self.clew.session(key)
+
+    def changed(self, key: str, what: Literal["undo", "pin", "archive", "deleted"]) -> None:
+        """Tell that a session was changed beside its turns."""
+        self.bus.tell(key, Changed(what), at=self._now())
 
     def state(self, key: str) -> dict[str, Any]:
         """Whether a session runs, and what waits for it."""

@@ -9,7 +9,7 @@ from clew.gateway.facts import ARCHIVED, INTERRUPTED
 from clew.models import catalog
 from clew.render import as_json
 from clew.runtime import house, lineage
-from clew.store.port import SessionRow
+from clew.store.port import DAMAGED, SessionRow
 
 
 def told(row: SessionRow, config: Config, now: int) -> dict[str, Any]:
@@ -22,6 +22,7 @@ def told(row: SessionRow, config: Config, now: int) -> dict[str, Any]:
         "model": model, "contextTokens": window, "totalTokens": row.window_tokens,
         "compactionCount": row.compactions, "updatedAt": row.updated, "ageMs": max(0, now - row.updated),
         "archived": bool(meta.get(ARCHIVED)), "interrupted": meta.get(INTERRUPTED),
+        "damaged": meta.get(DAMAGED),
         "running": None, "queued": 0,
     }  # fmt: skip
 

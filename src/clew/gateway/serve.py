@@ -32,6 +32,9 @@ CONNECTIONS = 4_000
 GOODBYE_S = 5
 """Seconds a connection has for its last answer once no turn runs any more."""
 
+IDLE_S = 75
+"""Seconds an idle connection is kept: longer than clients keep theirs, so that none asks on one just closed."""
+
 HEAD_BYTES = 65_536
 """Bytes of a request's line and headers."""
 
@@ -75,7 +78,8 @@ async def _served(
     hub = Hub(clew, workspace=workspace)
     config = uvicorn.Config(
         application(hub, tokens, more=more), log_config=None, access_log=False, lifespan="on", server_header=False,
-        timeout_graceful_shutdown=GOODBYE_S, limit_concurrency=CONNECTIONS, ws_max_size=SOCKET_BYTES, ws_max_queue=4,
+        timeout_graceful_shutdown=GOODBYE_S, timeout_keep_alive=IDLE_S,
+        limit_concurrency=CONNECTIONS, ws_max_size=SOCKET_BYTES, ws_max_queue=4,
         ws_per_message_deflate=False, http=Line, h11_max_incomplete_event_size=HEAD_BYTES,
     )  # fmt: skip
     server = Server(config, hub)

@@ -169,6 +169,7 @@ def _looking(router: APIRouter, hub: Hub) -> None:
         limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     ) -> dict[str, Any]:
         """The history in order, in pages."""
+
         def page() -> dict[str, Any]:
             found = list(hub.clew.store.entries(key, after=after, limit=limit))
             last = found[-1].seq if len(found) == limit else None
@@ -227,6 +228,7 @@ def _changing(router: APIRouter, hub: Hub) -> None:
         """Take the newest compaction back."""
         _idle(hub, key)
         id, before, after = await asyncio.to_thread(hub.clew.undo, key)
+        hub.changed(key, "undo")
         return {"ok": True, "key": key, "compaction": id, "tokensBefore": before, "tokensAfter": after}
 
     @router.post("/session/pin")
@@ -234,6 +236,7 @@ def _changing(router: APIRouter, hub: Hub) -> None:
         """Keep a message for good, or let it go again."""
         session = hub.session(key)
         record = await asyncio.to_thread(session.pin if body.on else session.unpin, body.entry)
+        hub.changed(key, "pin")
         return {"ok": True, "key": key, "id": record.entry.id}
 
     @router.post("/session/reset")
@@ -252,6 +255,7 @@ def _changing(router: APIRouter, hub: Hub) -> None:
     async def archive(key: Key, body: ArchiveBody) -> dict[str, Any]:
         """Put a session away, or back; nothing of it changes."""
         await asyncio.to_thread(hub.clew.store.describe, key, {ARCHIVED: body.archived or None})
+        hub.changed(key, "archive")
         return {"ok": True, "key": key, "archived": body.archived}
 
     @router.delete("/session")
@@ -260,6 +264,7 @@ def _changing(router: APIRouter, hub: Hub) -> None:
         if body.confirm != key:
             raise BadInput(f"Nothing was deleted: `confirm` has to be the key, {key}.")
         await hub.delete(key)
+        hub.changed(key, "deleted")
         return {"ok": True, "key": key, "status": "deleted"}
 
 

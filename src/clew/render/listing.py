@@ -12,7 +12,7 @@ from clew.render.compaction import author
 from clew.render.layout import Cut, Listing, Row, table
 from clew.render.text import age, moment, number, one_line, path_end, percent, plural, short, visible
 from clew.runtime.session import Thread, Wound, told
-from clew.store.port import Record, SessionRow
+from clew.store.port import DAMAGED, Record, SessionRow
 from clew.tokens.window import LADDER
 from clew.transcript import Compaction, Said
 
@@ -44,7 +44,7 @@ def sessions(rows: Iterable[SessionRow], now: int) -> Listing:
     tables = [table(*columns) for columns in SESSION_COLUMNS]
     blocks = []
     for row in rows:
-        key, source = Text(visible(row.key), style="cyan"), visible(str(row.meta.get("format", "")))
+        key, source = Text(visible(row.key), style="cyan"), visible(_source(row))
         cells = (number(row.entries), short(row.window_tokens), str(row.compactions), age(row.updated, now))
         for made, shown in zip(tables, [(*cells, source), cells, cells[1:]], strict=True):
             made.add_row(key, *shown)
@@ -52,6 +52,10 @@ def sessions(rows: Iterable[SessionRow], now: int) -> Listing:
         words = [f"{entries} entries", f"window {window}", f"compacted {compacted}", f"used {used}", source]
         blocks.append((key, " · ".join(filter(None, words))))
     return Listing(tables, blocks)
+
+
+def _source(row: SessionRow) -> str:
+    return "damaged: clew doctor" if DAMAGED in row.meta else str(row.meta.get("format", ""))
 
 
 def compactions(wounds: Iterable[Wound], now: int, source: str | None = None) -> Listing:

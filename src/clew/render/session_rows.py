@@ -52,5 +52,5 @@ def filled(row: dict[str, Any]) -> Text:
 def flags_of(row: dict[str, Any]) -> Sequence[str]:
     """What is special about a session."""
     waiting = f"{row['queued']} waiting" if row.get("queued") else ""
-    flags = (waiting, *(name for name in ("running", "archived", "interrupted") if row.get(name)))
+    flags = (waiting, *(name for name in ("running", "archived", "interrupted", "damaged") if row.get(name)))
     return [one for one in flags if one]

@@ -1,6 +1,7 @@
 """Transcripts in memory: the twin for tests and for programs that keep nothing. Gone when the process ends."""
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Self
@@ -8,6 +9,7 @@ from typing import Any, Self
 import msgspec
 
 from clew.errors import StoreError
+from clew.store.audit import BEFORE_ALL, Indexed, Stored, sound
 from clew.store.inmemory_search import Spoken, WordScan, spoken
 from clew.store.place import (
     Known,
@@ -79,6 +81,19 @@ class InMemoryStore:
             rows = [session.row for session in self._open().values()]
         wanted = [row for row in rows if row.key.startswith(prefix) and row.updated >= (active_since or row.updated)]
         return sorted(wanted, key=lambda row: (-row.updated, row.key))[:limit]
+
+    def audit(
+        self, key: str, *, after: int = BEFORE_ALL, kind: str | None = None, ids: Sequence[str] | None = None
+    ) -> Iterator[Stored]:
+        """See `clew.store.audit.Audited`."""
+        shown = (sound(record) for record in self.entries(key, after=max(0, after)))
+        return (one for one in shown if kind in (None, one.kind) and (ids is None or one.id in ids))
+
+    def audit_index(self, key: str) -> Indexed:
+        """See `clew.store.audit.Audited`."""
+        with self._lock:
+            session = self._session(key)
+            return Indexed(session.searched, dict(Counter(one.role for one in session.spoken)))
 
     def append(self, key: str, drafts: Sequence[Draft], *, owed: Owed | None = None) -> list[Record]:
         """See the port."""

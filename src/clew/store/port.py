@@ -94,6 +94,10 @@ class Slice(msgspec.Struct, frozen=True):
         return tuple(record.entry for record in self.records)
 
 
+DAMAGED = "clew:damaged"
+"""The one fact in a row's `meta` where the facts themselves cannot be read: why not. Only `sessions` gives such a row.
+"""
+
 Phrase = tuple[str, ...]
 """Terms in a row, as `clew.recall.terms.terms` makes them."""
 

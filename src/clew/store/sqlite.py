@@ -10,7 +10,9 @@ from typing import Any, Self
 import msgspec
 
 from clew.store import sqlite_search
+from clew.store.audit import BEFORE_ALL, Indexed, Stored, stored, streamed
 from clew.store.place import (
+    PAGE,
     Known,
     Placed,
     appended,
@@ -34,8 +36,9 @@ from clew.store.port import Draft, Event, Found, Owed, Record, Search, SessionRo
 from clew.store.rank import best, tidy
 from clew.store.sql import queries
 from clew.store.sqlite_file import SqliteFile
+from clew.store.sqlite_rows import legible, record_of, session_row, sound
 from clew.store.trim import at_least_one, cut_at, trimmed
-from clew.transcript import SCHEMA, clean, decode
+from clew.transcript import SCHEMA, clean
 
 SQL = queries("sqlite")
 _ALL = -1
@@ -65,7 +68,7 @@ class SqliteStore:
     def session(self, key: str) -> SessionRow:
         """See the port."""
         with self._file.reading() as db:
-            return _session(db, key)[1]
+            return sound(_session(db, key)[1])
 
     def sessions(
         self, *, prefix: str = "", active_since: int | None = None, limit: int | None = None
@@ -73,7 +76,19 @@ class SqliteStore:
         """See the port."""
         wanted = {"prefix": clean(prefix), "active_since": active_since, "limit": limit}
         with self._file.reading() as db:
-            return [_row(found) for found in db.execute(SQL["sessions"], wanted)]
+            return [session_row(found) for found in db.execute(SQL["sessions"], wanted)]
+
+    def audit(
+        self, key: str, *, after: int = BEFORE_ALL, kind: str | None = None, ids: Sequence[str] | None = None
+    ) -> Iterator[Stored]:
+        """See `clew.store.audit.Audited`."""
+        named = None if ids is None else json_bytes(list(ids)).decode()
+        return streamed(partial(self._stored, key, {"kind": kind, "ids": named, "limit": PAGE}), after)
+
+    def audit_index(self, key: str) -> Indexed:
+        """See `clew.store.audit.Audited`."""
+        with self._file.reading() as db:
+            return sqlite_search.audited(db, _session(db, key)[0])
 
     def append(self, key: str, drafts: Sequence[Draft], *, owed: Owed | None = None) -> list[Record]:
         """See the port."""
@@ -134,18 +149,19 @@ class SqliteStore:
         """See the port."""
         with self._file.writing() as db:
             ident, row = _session(db, key)
-            db.execute(SQL["describe"], {"session": ident, "meta": json_bytes(described(row, meta))})
+            db.execute(SQL["describe"], {"session": ident, "meta": json_bytes(described(sound(row), meta))})
 
     def window(self, key: str) -> Slice:
         """See the port."""
         with self._file.reading() as db:
             ident, row = _session(db, key)
             boundary = _many(db, ident, [row.boundary]).get(row.boundary) if row.boundary else None
-            return sliced(row, _page(db, ident, row.start - 1, _ALL), boundary)
+            return sliced(sound(row), _page(db, ident, row.start - 1, _ALL), boundary)
 
     def entries(self, key: str, *, after: int = 0, limit: int | None = None) -> Iterator[Record]:
         """See the port."""
-        self.session(key)
+        with self._file.reading() as db:
+            _session(db, key)
         return pages(partial(self._read, key), after, limit)
 
     def entry(self, key: str, name: str) -> Record:
@@ -170,7 +186,7 @@ class SqliteStore:
     def find_compaction(self, name: str) -> tuple[str, Record]:
         """See the port."""
         with self._file.reading() as db:
-            found = [(key, _record(rest)) for key, *rest in db.execute(SQL["find_compaction"], {"name": clean(name)})]
+            found = [(key, record_of(rest)) for key, *rest in db.execute(SQL["find_compaction"], {"name": clean(name)})]
         return chosen(name, found)
 
     def search(self, key: str, wanted: Search) -> list[Found]:
@@ -179,17 +195,21 @@ class SqliteStore:
         self._catch_up(key)
         with self._file.reading() as db:
             ident, row = _session(db, key)
-            fits = best(sqlite_search.index(db, ident, wanted), wanted, row.entries)
-            seqs = sqlite_search.json_list([seq for seq, _ in fits])
-            rows = db.execute(sqlite_search.SQL["records"], {"session": ident, "seqs": seqs})
-            records = {record.seq: record for record in map(_record, rows)}
-        return [Found(records[seq], score) for seq, score in fits]
+            index, limit = sqlite_search.index(db, ident, wanted), wanted.limit
+            while True:
+                fits = best(index, msgspec.structs.replace(wanted, limit=limit), row.entries)
+                seqs = sqlite_search.json_list([seq for seq, _ in fits])
+                records = legible(db.execute(sqlite_search.SQL["records"], {"session": ident, "seqs": seqs}))
+                found = [Found(records[seq], score) for seq, score in fits if seq in records]
+                if len(found) >= wanted.limit or len(fits) < limit:
+                    return found[: wanted.limit]
+                limit += wanted.limit - len(found)  # others in the place of those that cannot be read
 
     def indexed(self, key: str) -> tuple[int, int]:
         """See the port."""
         with self._file.reading() as db:
-            ident, row = _session(db, key)
-            return sqlite_search.reached(db, ident).seq, row.entries
+            ident, _ = _session(db, key)
+            return sqlite_search.reached(db, ident).seq, sqlite_search.last(db, ident)
 
     def reindex(self, key: str) -> int:
         """See the port."""
@@ -265,8 +285,8 @@ class SqliteStore:
         goal: int | None = None
         while True:
             with self._file.reading() as db:
-                ident, row = _session(db, key)
-                goal = row.entries if goal is None else goal
+                ident, _ = _session(db, key)
+                goal = sqlite_search.last(db, ident) if goal is None else goal
                 batch = sqlite_search.unread(db, ident)
             if batch.after >= goal or not batch.rows:
                 return
@@ -280,18 +300,18 @@ class SqliteStore:
             ident, _ = _session(db, key)
             return _page(db, ident, after, limit)
 
+    def _stored(self, key: str, wanted: dict[str, Any], after: int) -> list[Stored]:
+        with self._file.reading() as db:
+            ident, _ = _session(db, key)
+            return [stored(*found) for found in db.execute(SQL["audit"], wanted | {"session": ident, "after": after})]
+
 
 def _session(db: sqlite3.Connection, key: str) -> tuple[int, SessionRow]:
     """A session's number in the tables, and its row. A key with a lone surrogate is looked for, and not found."""
     found = db.execute(SQL["session"], {"key": clean(key)}).fetchone()
     if found is None or found[1] != key:
         raise unknown_session(key)
-    return found[0], _row(found)
-
-
-def _row(found: Sequence[Any]) -> SessionRow:
-    columns = dict(zip(SessionRow.__struct_fields__, found[1:], strict=True))
-    return SessionRow(**columns | {"meta": msgspec.json.decode(columns["meta"])})
+    return found[0], session_row(found)
 
 
 def _columns(row: SessionRow) -> dict[str, Any]:
@@ -332,12 +352,7 @@ def _many(db: sqlite3.Connection, ident: int, ids: Sequence[str]) -> dict[str, R
 
 
 def _records(db: sqlite3.Connection, query: str, wanted: dict[str, Any]) -> list[Record]:
-    return [_record(found) for found in db.execute(SQL[query], wanted)]
-
-
-def _record(found: Sequence[Any]) -> Record:
-    seq, tokens, size, version, data = found
-    return Record(seq, decode(data, schema=version), tokens, size)
+    return [record_of(found) for found in db.execute(SQL[query], wanted)]
 
 
 def _owed(found: Sequence[Any]) -> Owed:

@@ -3,19 +3,21 @@
 Few of them are looked through one by one, many have a table of FTS5.
 """
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from clew.errors import DamagedStore, StoreError
+from clew.errors import DamagedStore, NewerSchema, StoreError
 from clew.recall.message import ROLES, role, searchable
 from clew.recall.terms import VERSION, spaced
+from clew.store.audit import Indexed
 from clew.store.inmemory_search import Spoken, WordScan
 from clew.store.port import Phrase, Search
 from clew.store.rank import Index
-from clew.store.sql import queries
+from clew.store.sql import migrations, queries
 from clew.transcript import Said, decode
 
 SQL = queries("sqlite-search")
@@ -23,6 +25,11 @@ BATCH = 2000
 """Entries that are taken into the index in one transaction, so that other writers get their turn."""
 SCANNED = 1_000_000
 """Characters of terms up to which a session is looked through word by word: some thousand messages, in milliseconds."""
+_TABLES = tuple(
+    re.sub(r"^CREATE (TABLE|INDEX)", r"CREATE \1 IF NOT EXISTS", statement, flags=re.MULTILINE)
+    for statement in migrations("sqlite")[3]
+)
+"""What makes those of the index's tables that are missing."""
 BATCH_BYTES = 4 * 1024 * 1024
 """Bytes of them, at most: tool results may be long."""
 
@@ -57,6 +64,32 @@ def reached(db: sqlite3.Connection, session: int) -> Reached:
     return Reached(*found) if found else Reached()
 
 
+def last(db: sqlite3.Connection, session: int) -> int:
+    """The `seq` of a session's last entry, 0 without one. A damaged row may say another."""
+    return int(db.execute(SQL["last"], {"session": session}).fetchone()[0])
+
+
+def audited(db: sqlite3.Connection, session: int) -> Indexed:
+    """What the index holds of a session, and where it disagrees with itself."""
+    here = reached(db, session)
+    if here.tabled:
+        roles = {one: _said_by(db, session, one) for one in ROLES}
+        count, at, latest, length = db.execute(SQL["audit_spoken"], {"session": session}).fetchone()
+        # The table gives no texts back: a term has a character at least, and a blank behind it but for the last one.
+        wrong = here.size < length - count or count != sum(roles.values()) or here.latest != max(at, latest)
+    else:
+        found = db.execute(SQL["audit_sayings"], {"session": session}).fetchall()
+        roles = {role: count for role, count, _, _ in found}
+        sums = sum(size for _, _, size, _ in found), max([0, *(at for *_, at in found)])
+        wrong = here.seq > 0 and sums != (here.size, here.latest)
+    faults = ("what search counts of its messages, their words and times is not what it holds",) if wrong else ()
+    return Indexed(here.seq, roles, faults)
+
+
+def _said_by(db: sqlite3.Connection, session: int, role: str) -> int:
+    return int(db.execute(_of("audit_words", session), {"match": f"role : {_quoted(role)}"}).fetchone()[0])
+
+
 def unread(db: sqlite3.Connection, session: int) -> Unread:
     """The next batch for the index."""
     after, rows, size = reached(db, session).seq, [], 0
@@ -79,7 +112,7 @@ def prepared(batch: Unread) -> list[dict[str, Any]]:
             continue
         try:
             entry = decode(data, schema=version)
-        except DamagedStore:
+        except (DamagedStore, NewerSchema):
             continue
         if isinstance(entry.body, Said):
             message = entry.body.message
@@ -110,10 +143,29 @@ def add(db: sqlite3.Connection, session: int, batch: Unread, rows: list[dict[str
 
 
 def forget(db: sqlite3.Connection, session: int) -> None:
-    """Take a session out of the index."""
-    db.execute(_of("drop", session))
+    """Take a session out of the index. Tables of it that are missing are made again: they hold nothing to lose."""
+    for statement in _TABLES:
+        db.execute(statement)
+    try:
+        db.execute(_of("drop", session))
+    except sqlite3.DatabaseError as error:
+        if "vtable constructor failed" not in str(error):
+            raise
+        _tear_out(db, session)
     for query in ("forget_sayings", "forget_spoken", "forget_searched"):
         db.execute(SQL[query], {"session": session})
+
+
+def _tear_out(db: sqlite3.Connection, session: int) -> None:
+    """Take a table of words away that FTS5 cannot open, and so not drop: its entry in the schema, then what it kept its
+    words in, plain tables from then on."""
+    db.execute("PRAGMA writable_schema = ON")
+    try:
+        db.execute(SQL["tear_out"], {"name": f"words_{session}"})
+    finally:
+        db.execute("PRAGMA writable_schema = RESET")
+    for part in ("data", "idx", "config", "docsize", "content"):
+        db.execute(f"DROP TABLE IF EXISTS words_{session}_{part}")
 
 
 def index(db: sqlite3.Connection, session: int, wanted: Search) -> Index:

@@ -178,6 +178,7 @@ def _asked(body: dict[str, Any]) -> int:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 1_024  # many sessions connect at once; beyond the system's five, connections are reset
     scripted: ModelServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:

@@ -96,13 +96,14 @@ ALL = [
     run.Switched("m", "n", SECRET), run.Flushing(), run.Flushed("failed", SECRET), run.Compacting("budget", 10),
     run.CompactionStep("merge", 1, 1, 1, 2, 40), run.Compacted("declined", "timeout", 10, 10, attempts=2),
     run.Trimmed(2, 100), run.PrefixBreak("trim"), run.Spent("flush", "m", Usage(input=3)),
-    run.Answered("m", Usage(input=3), "stop"), run.EngineTrouble("e", "compact", SECRET), run.NativeCompaction("m", SECRET),
+    run.Answered("m", Usage(input=3), "stop"), run.EngineTrouble("e", "compact", SECRET),
+    run.NativeCompaction("m", SECRET),
     run.Ended("failed", SECRET, code="auth", detail=SECRET), run.Interrupted("e0"),
 ]  # fmt: skip
 
 
 def test_no_words_of_anybody_reach_the_log():
-    assert {type(one) for one in ALL} == set(run.Event.__subclasses__())
+    assert {type(one) for one in ALL} == {one for one in run.Event.__subclasses__() if one.__module__ == run.__name__}
     records = [record(one) for one in ALL]
     assert SECRET not in str(records)
     assert sum(one is None for one in records) == 2, "only the answer's words and a compaction's steps are left out"

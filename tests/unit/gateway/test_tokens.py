@@ -30,7 +30,9 @@ def test_a_kept_file_that_is_no_hash_is_made_anew(tmp_path):
     assert tokens.fits(made)
 
 
-@pytest.mark.parametrize("written", ["short", "sixteen-är-lång-x", "has a space in it", "has\na-line-in-it-x", " " * 20])
+@pytest.mark.parametrize(
+    "written", ["short", "sixteen-är-lång-x", "has a space in it", "has\na-line-in-it-x", " " * 20]
+)
 def test_a_token_that_is_set_is_long_and_plain(tmp_path, written):
     with pytest.raises(BadSettings) as told:
         Tokens.of(written, tmp_path)

@@ -37,6 +37,7 @@ function build() {
 export async function load() {
   const key = state.key;
   if (built !== key) build();
+  const before = live;
   const row = await get("/api/session", { key });
   const told = await get("/api/session/entries", { key, after: Math.max(0, row.entries - LAST), limit: LAST + 50 });
   if (key !== state.key || built !== key) return;
@@ -50,7 +51,7 @@ export async function load() {
   for (const one of id("talk-live").querySelectorAll(".pending"))
     if (shown.some((each) => each.id === one.dataset.id)) one.remove();
   id("stop").hidden = !row.running;
-  if (!row.running) settle();
+  if (!row.running && live === before) settle(); // an answer that began meanwhile is not over
   if (near) toEnd();
 }
 

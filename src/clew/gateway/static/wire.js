@@ -41,7 +41,7 @@ async function ask(method, path, params, body) {
 export const get = (path, params) => ask("GET", path, params);
 export const post = (path, params, body = {}) => ask("POST", path, params, body);
 
-const LEAST_S = 1, MOST_S = 15;
+const LEAST_S = 1, MOST_S = 5;
 
 /** Events of all sessions until `close` is called; comes back by itself. `state` is told `on` or `off`. */
 export function listen(heard, state) {

@@ -65,6 +65,12 @@ WHERE session = :session AND seq >= :start AND (kind NOT IN ('compaction', 'rese
 SELECT seq, tokens, size, version, data FROM entries
 WHERE session = :session AND seq > :after ORDER BY seq LIMIT :limit;
 
+-- name: audit
+SELECT seq, id, kind, tokens, size, version, data FROM entries
+WHERE session = :session AND seq > :after AND kind = coalesce(:kind, kind)
+  AND (:ids IS NULL OR id IN (SELECT value FROM json_each(:ids)))
+ORDER BY seq LIMIT :limit;
+
 -- name: named
 SELECT seq, tokens, size, version, data FROM entries
 WHERE session = :session AND id >= :name ORDER BY id LIMIT 2;

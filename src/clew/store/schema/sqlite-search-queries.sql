@@ -9,12 +9,27 @@ SELECT seq, size, latest, tabled FROM searched WHERE session = :session AND vers
 -- name: unread
 SELECT seq, kind, version, data FROM entries WHERE session = :session AND seq > :after ORDER BY seq LIMIT :limit;
 
+-- name: last
+SELECT coalesce(max(seq), 0) FROM entries WHERE session = :session;
+
+-- name: audit_sayings
+SELECT role, count(*), sum(length(said)), max(at) FROM sayings WHERE session = :session GROUP BY role;
+
+-- name: audit_spoken
+SELECT count(*), coalesce(max(at), 0), coalesce(max(latest), 0), coalesce(sum(terms), 0) FROM spoken WHERE session = :session;
+
+-- name: audit_words
+SELECT count(*) FROM words_0 WHERE words_0 MATCH :match;
+
 -- name: make
 -- The text comes as terms already, and for the tokenizer `ascii` all that is not ASCII is a letter: it parts at blanks.
 CREATE VIRTUAL TABLE IF NOT EXISTS words_0 USING fts5 (said, role, content = '', columnsize = 0, tokenize = 'ascii');
 
 -- name: drop
 DROP TABLE IF EXISTS words_0;
+
+-- name: tear_out
+DELETE FROM sqlite_schema WHERE name = :name;
 
 -- name: forget_sayings
 DELETE FROM sayings WHERE session = :session;
