@@ -265,3 +265,10 @@ def test_the_demo_session_goes_out_in_every_format_and_comes_in_again(home, form
     assert again["bad"] == []
     assert again["tokens"] > 100_000
     assert "exists already" in run("export", "d", "-o", out, code=2).stderr
+
+
+def test_the_demo_plays_again_on_a_session_of_its_own(tmp_path):
+    first, second = (run("demo", "--store", tmp_path / "d.sqlite") for _ in range(2))
+    assert (first.exit_code, second.exit_code) == (0, 0), second.output
+    keys = json.loads(run("sessions", "--json", "--store", tmp_path / "d.sqlite").stdout)["sessions"]
+    assert sorted(row["key"] for row in keys) == ["demo", "demo-2"]

@@ -287,3 +287,38 @@ def test_many_wrong_tokens_are_told_to_come_back_later_and_the_right_one_comes_i
     assert gateway.client().get("/api/sessions").status_code == 200
     guess = httpx2.post(gateway.url + "/login", json={"token": "a guess of the right length"})
     assert guess.status_code == 429
+
+
+def test_a_cookie_is_worth_nothing_once_it_was_logged_out(tmp_path):
+    with ModelServer() as server, Gateway(tmp_path, server) as gateway:  # one nobody has tried wrong tokens on
+        logged_out(gateway)
+
+
+def logged_out(gateway):
+    url, own = f"http://127.0.0.1:{gateway.port}", {"origin": f"http://127.0.0.1:{gateway.port}"}
+    with httpx2.Client(base_url=url) as client:
+        came = client.post("/login", json={"token": TOKEN}, headers=own)
+        cookie = {"cookie": came.headers["set-cookie"].partition(";")[0]}
+        assert client.get("/api/sessions", headers=cookie).status_code == 200
+        assert client.post("/logout", headers={**cookie, **own}).status_code == 200
+    with httpx2.Client(base_url=url) as client:
+        assert client.get("/api/sessions", headers=cookie).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "/api/session/messages?key=agent:main:s", {"text": "/reset", "sender": ""}, 422),
+        ("POST", "/api/session/messages?key=agent:main:s", {"text": "/reset", "sender": " "}, 422),
+        ("POST", "/api/sessions", {"agent": "ops", "key": "agent:main:z"}, 400),
+        ("POST", "/api/session/pin?key=agent:main:main", {"entry": "#" + "9" * 24}, 404),
+    ],
+    ids=["no name", "a blank name", "an agent that is not the key's", "a number beyond any"],
+)
+def test_what_only_looks_right_is_refused_in_the_form_of_every_error(gateway, method, path, body, status):
+    heads = {"authorization": f"Bearer {TOKEN}"}
+    with httpx2.Client(base_url=f"http://127.0.0.1:{gateway.port}", headers=heads) as client:
+        client.post("/api/session/messages", params=KEY, json={"text": "hi", "wait": True})
+        came = client.request(method, path, json=body)
+    assert came.status_code == status
+    assert came.json()["error"]["message"]

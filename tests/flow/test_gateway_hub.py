@@ -10,6 +10,7 @@ from clew.app import Clew
 from clew.config import Config
 from clew.errors import BadInput, BadSettings, Conflict, Draining, TooBusy, UnknownEntry, UnknownSession
 from clew.gateway import worker as worker_module
+from clew.gateway.answers import answered
 from clew.gateway.facts import ARCHIVED, INBOX, INTERRUPTED, RUNNING
 from clew.gateway.hub import Hub
 from clew.gateway.inbox import LARGE
@@ -296,6 +297,8 @@ def test_what_a_killed_process_left_is_taken_up_once_and_an_interrupted_turn_is_
             stage.echo.go.clear()
             await stage.hub.start()
             assert stage.store.session(K).meta[INTERRUPTED] == "begun-1"
+            cut = answered(stage.hub.run("begun-1"))
+            assert (cut["ok"], cut["outcome"]) == (False, "interrupted")
             stage.echo.go.set()
             await stage.hub.run("waits-1").wait()
             told.end()
@@ -305,6 +308,26 @@ def test_what_a_killed_process_left_is_taken_up_once_and_an_interrupted_turn_is_
             assert stage.users() == ["begun", "waits"]
             assert INTERRUPTED not in stage.store.session(K).meta, "after the next turn it is past"
             assert stage.store.session("agent:gone:main").meta[INBOX]
+
+    asyncio.run(main())
+
+
+def test_a_message_sent_again_after_a_restart_says_whether_it_was_answered(tmp_path):
+    async def main():
+        with SqliteStore(tmp_path / "s.sqlite") as store:
+            session = Clew(store, env={}).create(K)
+            session.append(user("cut off"), id="cut-off-1")
+            session.append(user("half"), id="half-said-1")
+            session.append(assistant("half an ans", stop="aborted"))
+            session.append(user("whole"), id="answered-1")
+            session.append(assistant("all of it", stop="stop"))
+        async with staged(tmp_path) as stage:
+            ids = ("cut-off-1", "half-said-1", "answered-1")
+            again = [answered(await (await stage.hub.say(K, "again", id=id)).wait()) for id in ids]
+            assert [(one["outcome"], one["ok"]) for one in again] == [
+                ("interrupted", False), ("interrupted", False), ("earlier", True),
+            ]  # fmt: skip
+            assert stage.users() == ["cut off", "half", "whole"]
 
     asyncio.run(main())
 

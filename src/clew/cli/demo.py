@@ -46,7 +46,7 @@ def demo(
 
 def _play(clew: Clew) -> None:
     _step("1", "A long coding session, recorded by Claude Code, comes in")
-    came = clew.bring(session_path(), key="demo" if "demo" not in {row.key for row in clew.sessions()} else None)
+    came = clew.bring(session_path(), key=_key(clew))
     show(arrivals.arrival(came))
     show(listing.context(ran(clew, clew.context(came.key, window=200_000))))
     _step("2", "The old part is wound up; a scripted model plays the summariser, its first draft bad on purpose")
@@ -75,6 +75,16 @@ def _play(clew: Clew) -> None:
     show(compaction_words.outcome(ran(clew, clew.compact(came.key, by_rules=True, window=200_000)), came.key))
 
 
+def _key(clew: Clew) -> str:
+    """A key that no session has: what was done with an earlier demo stays."""
+    taken, nth = {row.key for row in clew.sessions()}, 2
+    if "demo" not in taken:
+        return "demo"
+    while f"demo-{nth}" in taken:
+        nth += 1
+    return f"demo-{nth}"
+
+
 def _step(nth: str, words: str) -> None:
     out.print()
     show([Row(Text.assemble((f" {nth} ", "reverse"), " "), Text(words, style="bold"))])
@@ -87,3 +97,7 @@ def _farewell(store: Path | None) -> None:
     out.print(
         "  .venv/bin/clew compact ~/.claude/projects/…/SESSION.jsonl\n  or any OpenAI, Anthropic, Pi, OpenClaw file"
     )
+    if not store:
+        out.print("Or look into this one in a browser:\n  .venv/bin/clew demo --store demo.sqlite")
+    where = f"--store {store} " if store else "--store demo.sqlite "
+    out.print(f"  .venv/bin/clew gateway {where}     # prints the page's address")

@@ -48,5 +48,7 @@ def _said(url: str, token: str | None) -> None:
     if token is not None:
         sys.stdout.write(f"Token: {token}\n  shown this once; its hash is kept. Clients read CLEW_GATEWAY_TOKEN.\n")
         sys.stdout.write(f"Page:  {url}/#token={token}\n")
+    else:
+        sys.stdout.write(f"Page:  {url}/  it asks for the token; --new-token makes another one.\n")
     sys.stdout.write("Ctrl-C ends it once the running turns are done.\n")
     sys.stdout.flush()

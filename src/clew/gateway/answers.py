@@ -33,7 +33,13 @@ def answered(run: Run) -> dict[str, Any]:
     if run.error is not None:
         detail = str(run.error) if isinstance(run.error, ClewError) else f"It failed ({type(run.error).__name__})."
         out |= {"ok": False, "outcome": "put_off" if isinstance(run.error, Draining) else "failed", "detail": detail}
-    if run.earlier:
+    if run.interrupted:
+        detail = (
+            "The gateway ended while this turn ran; what was said until then is among the session's entries, and no "
+            "more comes. Say it again under another id."
+        )
+        out |= {"ok": False, "outcome": "interrupted", "detail": detail}
+    elif run.earlier:
         detail = "This message came before the gateway was started anew; its answer is among the session's entries."
         out |= {"ok": True, "outcome": "earlier", "detail": detail}
     if run.answer is not None:

@@ -60,6 +60,9 @@ WRONG_WAIT_S = 0.1
 WRONG, WRONG_WITHIN_S = 30, 60.0
 """After so many wrong tokens in so many seconds, further ones are told to come back later; a right one comes in."""
 
+VOID_KEPT = 100_000
+"""Cookies that were logged out and are kept as such: more than a person logs out in a gateway's life."""
+
 WRONG_HOST: Refusal = (421, "wrong_host", "This gateway is not reached by that name; see gateway.allowedHosts.")
 WRONG_ORIGIN: Refusal = (403, "wrong_origin", "Requests from that page are not taken; see gateway.allowedOrigins.")
 NO_HTTP: Refusal = (400, "no_http", "That is no request in HTTP, or its head is too large; nothing was taken in.")
@@ -94,6 +97,7 @@ class Door:
         self._hosts = frozenset(host.lower() for host in hosts)
         self._origins = frozenset(origins)
         self._secret = secrets.token_bytes(32)
+        self._void: set[str] = set()
         self._bodies = Bodies(most_bytes)
         self._wrong: deque[float] = deque(maxlen=WRONG)
         self._inside = 0
@@ -126,6 +130,8 @@ class Door:
             try:
                 await self._app(scope, body.again(receive), reply)
             except Exception as error:  # noqa: BLE001 - the door: nothing an application does ends the process
+                if _went_away(error):
+                    return None
                 log.warning("request failed", path=scope["path"], error=type(error).__name__, at=_place(error))
                 if not reply.begun:
                     await _refuse(send, BROKEN)
@@ -137,6 +143,11 @@ class Door:
         """The value of a cookie for a browser that has shown the token; worth nothing after a restart."""
         name = secrets.token_urlsafe(16)
         return f"{name}.{self._sign(name)}"
+
+    def forget(self, header: str) -> None:
+        """The cookie in such a header is worth nothing from here on."""
+        if (name := self._name_in(header)) and len(self._void) < VOID_KEPT:
+            self._void.add(name)
 
     def _sign(self, name: str) -> str:
         return hmac.new(self._secret, name.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
@@ -173,13 +184,19 @@ class Door:
         return NO_TOKEN
 
     def _remembered(self, header: str) -> bool:
+        name = self._name_in(header)
+        return bool(name) and name not in self._void
+
+    def _name_in(self, header: str) -> str:
+        """The name of the cookie in a header, if it was given out here; else nothing."""
         try:
             jar = SimpleCookie(header)
         except CookieError:
-            return False
+            return ""
         value = jar[COOKIE].value if COOKIE in jar else ""
         name, _, seal = value.partition(".")
-        return bool(name) and hmac.compare_digest(self._sign(name).encode(), seal.encode("utf-8", "surrogatepass"))
+        ours = hmac.compare_digest(self._sign(name).encode(), seal.encode("utf-8", "surrogatepass"))
+        return name if ours else ""
 
     async def _at_fault(self, refusal: Refusal) -> Refusal:
         """A wrong token waits a little; after many, it is told to come back later."""
@@ -252,3 +269,10 @@ def refused(refusal: Refusal) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
     if status in (400, 408, 413):  # the rest of the body is not read
         heads.append((b"connection", b"close"))
     return status, heads, body
+
+
+def _went_away(error: BaseException) -> bool:
+    """Whether all that happened is that a client broke its connection off."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(_went_away(one) for one in error.exceptions)
+    return isinstance(error, ConnectionError) or type(error).__name__ == "ClientDisconnect"

@@ -63,6 +63,7 @@ class Hub:
         inbox, there, cut_off = await asyncio.to_thread(self._looked_at, row)
         if cut_off:
             log.warning("turn interrupted", key=row.key, run=cut_off)
+            self._kept(Run(cut_off, row.key)).cut_off()
             self.bus.tell(row.key, events.Interrupted(cut_off), at=self._now())
         if waiting := [one for one in inbox if one.id not in there]:
             log.info("messages taken up again", key=row.key, count=len(waiting))

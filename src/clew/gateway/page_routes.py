@@ -78,8 +78,9 @@ def _entrance(router: APIRouter) -> None:
         return answer
 
     @router.post("/logout", tags=["page"])
-    async def logout() -> JSONResponse:
-        """Have the browser forget the cookie."""
+    async def logout(request: Request) -> JSONResponse:
+        """End what the cookie stood for, and have the browser forget it."""
+        request.app.state.door.forget(request.headers.get("cookie", ""))
         answer = JSONResponse({"ok": True})
         answer.delete_cookie(COOKIE, httponly=True, samesite="strict", path="/")
         return answer

@@ -49,7 +49,7 @@ class NewMessage(Body):
     text: Text
     id: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")] = None
     wait: bool = False
-    sender: Annotated[str, Field(max_length=200)] = ""
+    sender: Annotated[str | None, Field(min_length=1, max_length=200, pattern=r"\S")] = None
 
 
 class CompactBody(Body):
@@ -118,6 +118,8 @@ def _listing(router: APIRouter, hub: Hub) -> None:
     async def make(body: NewSession) -> dict[str, Any]:
         """Make a session."""
         key = body.key or f"agent:{body.agent}:{hub.fresh_id()}"
+        if "agent" in body.model_fields_set and agent_of(key) != body.agent:
+            raise BadInput(f"{key} belongs to the agent {agent_of(key)}, not to {body.agent}; nothing was made.")
         meta: dict[str, Any] = {"title": body.title} if body.title else {}
         return session_row(hub, await hub.make(key, **meta))
 
@@ -142,7 +144,7 @@ def _talking(router: APIRouter, hub: Hub) -> None:
     async def say(key: Key, body: NewMessage, response: Response) -> dict[str, Any]:
         """Say something. It is stored when this answers; `wait` waits for the turn's end. Lines that begin with a
         slash are commands, as in a chat."""
-        run = await hub.say(key, body.text, id=body.id, sender=body.sender)
+        run = await hub.say(key, body.text, id=body.id, sender=body.sender or "")
         if body.wait:
             await run.wait()
             response.status_code = 200

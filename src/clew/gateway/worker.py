@@ -27,11 +27,14 @@ from clew.logs import log
 from clew.runtime import events
 from clew.runtime.events import Ended, Event
 from clew.runtime.turn import SETTLED
-from clew.transcript import Sender, User, user
+from clew.transcript import Assistant, Said, Sender, User, calls_of, user
 from clew.workspace.place import Workspace
 
 IDLE_S = 300.0
 """Seconds after which a conversation that nobody uses is closed; the next message opens it again."""
+
+LOOKED_AT = 200
+"""Entries behind a message among which its answer is looked for."""
 
 CANCEL_S = 5.0
 """Seconds a turn that was cancelled has for its end."""
@@ -51,6 +54,8 @@ class Run:
         """Whether its message is an entry."""
         self.earlier = False
         """Whether a process before this one had it, so that nothing more is known of it."""
+        self.interrupted = False
+        """Whether that process ended before its turn did."""
         self.ended: Ended | None = None
         self.answer: Result | None = None
         """What a command came to, where the message was one."""
@@ -67,6 +72,11 @@ class Run:
         """The run, once it is over."""
         await self.done.wait()
         return self
+
+    def cut_off(self) -> "Run":
+        """It was under way when the process before this one ended."""
+        self.earlier = self.interrupted = True
+        return self.over()
 
     def over(self, error: BaseException | None = None) -> "Run":
         """It is."""
@@ -122,13 +132,25 @@ class Worker:
         try:
             if run.message is not None and not await self._inbox.put(run.message):
                 run.earlier = True
-                run.over()
+                run.over() if await asyncio.to_thread(self._was_answered, run.id) else run.cut_off()
         except BaseException:
             self._coming.remove(run)
             self._admit()
             raise
         run.accepted.set()
         self._admit()
+
+    def _was_answered(self, entry: str) -> bool:
+        """Whether a message that is an entry was answered: the next one that ends or begins a turn is an answer."""
+        store = self._clew.store
+        seq = store.entry(self.key, entry).seq
+        for record in store.entries(self.key, after=seq, limit=LOOKED_AT):
+            body = record.entry.body
+            if isinstance(body, Said) and isinstance(body.message, User) and not body.message.synthetic:
+                return False
+            if isinstance(body, Said) and isinstance(body.message, Assistant) and not list(calls_of(body.message)):
+                return body.message.stop != "aborted"
+        return False
 
     def _admit(self) -> None:
         while self._coming and self._coming[0].accepted.is_set():

@@ -169,7 +169,9 @@ def threads(found: Iterable[Thread], *, quote: int = 0) -> Iterator[Cut | Row | 
     for thread in found:
         style = "bold" if thread.text.startswith("#") else "" if thread.sources or not thread.claims else "red"
         mark = f"  ← {', '.join(f'#{record.seq}' for record in thread.sources)}" if thread.sources else ""
-        unsupported = "  ← nothing supports this line" if thread.claims and not thread.sources else ""
+        lacking = thread.claims and not thread.sources
+        why = "its entries were cut off for good" if thread.gone else "nothing supports this line"
+        unsupported = f"  ← {why}" if lacking else ""
         label, behind = Text(f"{thread.number:>4} ", style="dim"), Text(mark + unsupported, style="cyan")
         yield Cut(label, one_line(thread.text, 10_000), behind, style=style)
         if quote:

@@ -34,6 +34,9 @@ from clew.transcript import (
 )
 from clew.transcript.message import Call, Media, Text, Thinking
 
+LONGEST_NUMBER = 18
+"""Characters of an entry's number: a longer one is none, and no database takes it."""
+
 PINNED_TOKENS = 6_000
 """Tokens all pinned messages together may take: they are in every request from then on."""
 
@@ -58,6 +61,8 @@ class Thread(msgspec.Struct, frozen=True):
     sources: tuple[Record, ...]
     claims: bool
     """False for headings and blank lines, which need no support."""
+    gone: int = 0
+    """Entries behind it that were cut off for good."""
 
 
 class Session:
@@ -173,7 +178,7 @@ class Session:
 
     def find(self, name: str) -> Record:
         """An entry by its number (`#12`), its id or the start of it. Raises UnknownEntry, AmbiguousName."""
-        if name.startswith("#") and name[1:].isdigit():
+        if name.startswith("#") and name[1:].isdigit() and len(name) < LONGEST_NUMBER:
             number = int(name[1:])
             for record in self.store.entries(self.key, after=number - 1, limit=1):
                 if record.seq == number:
@@ -310,7 +315,7 @@ def _first_kept(record: Record | None) -> str | None:
 
 def _thread(number: int, text: str, line: Line | None, found: Mapping[str, Record]) -> Thread:
     sources = tuple(found[one] for one in line.sources if one in found) if line else ()
-    return Thread(number, text, sources, claims=claims(text))
+    return Thread(number, text, sources, claims=claims(text), gone=len(line.sources) - len(sources) if line else 0)
 
 
 def claims(line: str) -> bool:

@@ -202,7 +202,7 @@ function beginning() {
   return nothing(
     el("h2", {}, "No session yet"),
     el("p", {}, "Begin one here, talk to an agent in a terminal with ", el("code", {}, "clew chat"), ", or bring a transcript in:"),
-    el("pre", {}, "clew import ~/.claude/projects/…/SESSION.jsonl\nclew demo --store STORE   # a long session to look at"),
+    el("pre", {}, "clew import ~/.claude/projects/…/SESSION.jsonl\nclew demo --store ~/…/clew.sqlite   # a long session to look at; `clew status` names the store"),
     button("Begin a session", fresh, { class: "main" }),
   );
 }
