@@ -228,7 +228,7 @@ class SqliteStore:
 
     def claim(self, key: str, owner: str, *, now: int, until: int) -> str | None:
         """See the port."""
-        with self._file.writing() as db:
+        with self._file.writing(lasting=False) as db:  # a claim is of a process, and gone with it
             ident, _ = _session(db, key)
             db.execute(SQL["claim"], {"session": ident, "owner": owner, "now": now, "until": until})
             (holder,) = db.execute(SQL["holder"], {"session": ident}).fetchone()
@@ -236,7 +236,7 @@ class SqliteStore:
 
     def release(self, key: str, owner: str) -> None:
         """See the port."""
-        with self._file.writing() as db:
+        with self._file.writing(lasting=False) as db:
             ident, _ = _session(db, key)
             db.execute(SQL["release"], {"session": ident, "owner": owner})
 

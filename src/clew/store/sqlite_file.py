@@ -54,8 +54,11 @@ class SqliteFile:
                 raise
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: everything in it is on the disk when it ends, or nothing of it if it raises."""
+    def writing(self, *, lasting: bool = True) -> Iterator[sqlite3.Connection]:
+        """One transaction: everything in it is on the disk when it ends, or nothing of it if it raises.
+
+        One that is not `lasting` survives a killed process and may be lost with the power: it waits for no disk.
+        """
         if not self._lock.acquire(timeout=self._busy):
             raise StoreBusy(
                 f"Another thread has been writing to {self.path} for {self._busy:g} s; nothing was written."
@@ -63,13 +66,17 @@ class SqliteFile:
         try:
             with complaints(self.path):
                 self._not_closed()
-                self._writer.execute("BEGIN IMMEDIATE")
+                if not lasting:
+                    self._writer.execute("PRAGMA synchronous = NORMAL")
                 try:
+                    self._writer.execute("BEGIN IMMEDIATE")
                     yield self._writer
                     self._writer.execute("COMMIT")
                 finally:
                     if self._writer.in_transaction:
                         self._writer.execute("ROLLBACK")
+                    if not lasting:
+                        self._writer.execute("PRAGMA synchronous = FULL")
         finally:
             self._lock.release()
 
