@@ -90,7 +90,7 @@ def test_every_mistake_is_told_at_once_with_its_full_key() -> None:
         pytest.param(compaction("keep_recent_tokens: 1"), "compaction.keepRecentTokens?", id="snake case"),
         pytest.param("{keepRecentTokens: 1}", "agents.defaults.compaction.keepRecentTokens?", id="the wrong place"),
         pytest.param("{agent: {}}", "did you mean agents?", id="a section"),
-        pytest.param("{gateway: {port: 1}}", "Clew has no section 'gateway'", id="a section of another program"),
+        pytest.param("{browser: {port: 1}}", "Clew has no section 'browser'", id="a section of another program"),
         pytest.param('{models: {providers: {x: {baseURL: ""}}}}', "models.providers.x.baseUrl?", id="below a map"),
     ],
 )
