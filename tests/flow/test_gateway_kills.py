@@ -17,7 +17,7 @@ from clew.testing.server import ModelServer, Say
 from clew.transcript import Said, User, text_of
 from tests.flow.gateway_process import Gateway
 
-SESSIONS, KILLS = 24, 3
+SESSIONS, KILLS = 200, 3
 
 
 class Talkers:
