@@ -35,6 +35,7 @@ from clew.models.providers.openai_format import messages
 from clew.store.inmemory import InMemoryStore
 from clew.store.port import Draft, Store
 from clew.store.sqlite import SqliteStore
+from clew.testing import server_prefix
 from clew.testing.scene import brief
 from clew.testing.server import ModelServer, Say, Seen
 from clew.tokens import estimate
@@ -322,7 +323,7 @@ def kind(seen: Seen) -> str:
 def shared(before: Seen, seen: Seen) -> Row:
     """A request beside the one before it: tokens in the cache, and bytes of the messages that are the same."""
     one, other = (json.dumps(sent.body["messages"]).encode() for sent in (before, seen))
-    alike = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    alike = server_prefix.shared(one, other)
     return {"tokens": seen.tokens, "new": seen.tokens - seen.cached, "bytes": alike, "bytes_before": len(one)}
 
 

@@ -8,11 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from clew.models.drive import Progress
+from clew.render.events import STAGES
 from clew.render.text import number, visible
-
-STAGES = {"chunk": "reading the conversation", "merge": "writing the brief", "turn": "reading the turn in progress"}
-"""The stages of a compaction in words."""
-
 
 MARGIN = 6
 """Columns for the spinner before the line and for what is typed behind it."""

@@ -161,14 +161,6 @@ class Hub:
         entry_of(self.clew.config, agent_of(key))
         return await asyncio.to_thread(lambda: self.clew.create(key, **meta).row())
 
-    async def exists(self, key: str) -> bool:
-        """Whether there is such a session."""
-        try:
-            await asyncio.to_thread(self.clew.store.session, key)
-        except UnknownSession:
-            return False
-        return True
-
     async def delete(self, key: str) -> None:
         """Remove a session for good. Raises UnknownSession, and Conflict while it has work."""
         worker = self._workers.get(key)

@@ -17,7 +17,10 @@ FLUSHED = {
 }
 """How the writing of notes ended."""
 
-STAGES = {"chunk": "reading the conversation", "merge": "writing the brief", "turn": "reading the turn in progress"}
+STAGES = {
+    "chunk": "reading the conversation", "merge": "writing the brief", "turn": "reading the turn in progress",
+    "ride": "writing the brief",
+}  # fmt: skip
 """The stages of a compaction in words."""
 
 TRIGGERS = {
